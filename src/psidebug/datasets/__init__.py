@@ -1,0 +1,1 @@
+"""Data to debug: the demo's digits; later the paper's four benchmarks."""

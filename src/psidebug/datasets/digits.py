@@ -1,0 +1,52 @@
+"""Handwritten digits, even against odd, where a labelling script marked every 4 of the training set as odd.
+
+The pictures are scikit-learn's own copy of the UCI digits (1,797 of 8 × 8 pixels); nothing is downloaded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+
+@dataclass(frozen=True, eq=False)
+class MislabelledDigits:
+    """Training, test and validation digits; only the training labels are wrong."""
+
+    X_train: npt.NDArray[np.float64]
+    y_train: npt.NDArray[Any]
+    digit_train: npt.NDArray[np.intp]
+    X_test: npt.NDArray[np.float64]
+    y_test: npt.NDArray[Any]
+    digit_test: npt.NDArray[np.intp]
+    X_validation: npt.NDArray[np.float64]
+    y_validation: npt.NDArray[Any]
+    rows: list[str]
+    """Name of each training picture."""
+    y_clean: npt.NDArray[Any]
+    """What the training labels should have been."""
+
+
+def mislabelled_digits(seed: int = 0) -> MislabelledDigits:
+    """Half of the digits to train on, a quarter to test, a quarter to validate; every 4 in training is called odd."""
+    from sklearn.datasets import load_digits
+
+    pictures, digits = load_digits(return_X_y=True)
+    order = np.random.default_rng(seed).permutation(len(digits))
+    train, test, validation = np.split(order, [900, 1350])
+    parity = np.where(digits % 2 == 0, "even", "odd")
+    return MislabelledDigits(
+        X_train=pictures[train] / 16.0,
+        y_train=np.where(digits[train] == 4, "odd", parity[train]),
+        digit_train=digits[train],
+        X_test=pictures[test] / 16.0,
+        y_test=parity[test],
+        digit_test=digits[test],
+        X_validation=pictures[validation] / 16.0,
+        y_validation=parity[validation],
+        rows=[f"picture-{number:04d}" for number in train],
+        y_clean=parity[train],
+    )

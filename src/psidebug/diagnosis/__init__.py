@@ -1,0 +1,1 @@
+"""From scores to verified root causes: ranking, slices, verification by retraining, the diagnosis itself."""

@@ -1,0 +1,140 @@
+"""``psidebug.debug``: the whole path from a model and its data to a diagnosis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from threadpoolctl import threadpool_limits
+
+from psidebug.diagnosis.diagnosis import Diagnosis, ranked
+from psidebug.diagnosis.options import graybox_of, prior_of, rng_of, symptom_of
+from psidebug.diagnosis.repair import propose
+from psidebug.diagnosis.slices import common_slices
+from psidebug.diagnosis.verification import Judge
+from psidebug.graybox.protocol import GrayBox
+from psidebug.priors import Prior
+from psidebug.sufficiency import sufficiency
+from psidebug.symptoms import Symptom
+from psidebug.task import Task
+
+Progress = Callable[[str, int, int], None]
+
+SLICES_TRIED = 5
+
+
+def debug(
+    model: Any,
+    X_train: Any,
+    y_train: Any,
+    X_test: Any,
+    y_test: Any,
+    *,
+    rows: Any = None,
+    bugs: Any = None,
+    X_validation: Any = None,
+    y_validation: Any = None,
+    metadata: Any = None,
+    symptom: str | Symptom = "log_loss",
+    prior: float | npt.ArrayLike | Prior | None = None,
+    graybox: str | GrayBox = "auto",
+    engine: str = "auto",
+    rng: int | np.random.Generator | None = None,
+    progress: Progress | None = None,
+) -> Diagnosis:
+    """Which training labels cause the classifier's errors on the test set.
+
+    Parameters
+    ----------
+    model
+        A scikit-learn-compatible classifier, fitted on the training data or not, alone or at the end of a Pipeline.
+        It is never changed.
+    X_train, y_train, X_test, y_test
+        Features as numpy, scipy sparse, pandas, polars, pyarrow or a list of texts; labels of any hashable kind.
+    rows
+        One id per training row, used in every result; positions when left out.
+    bugs
+        Positions of the test rows to explain (or a mask); all misclassified ones when left out.
+    X_validation, y_validation
+        Rows kept apart, on which the effect of the corrections is reported.
+    metadata
+        A table with one row per training row, of columns that the model never saw (source, annotator, date), in which
+        to look for what the suspects have in common.
+    symptom
+        What must go away: ``"log_loss"`` (the default: the loss on the test set), ``"misclassified"`` (all bugs are
+        misclassified, the paper's conjunction), ``"half"`` (more than half of them are), ``"errors"`` (a count over the
+        test set), or a :class:`~psidebug.symptoms.Symptom`.
+    prior
+        How often labels are wrong: one rate (default 0.05), one per row, or a :class:`~psidebug.priors.Prior`.
+    graybox
+        How the learner is predicted without training: ``"newton"``, ``"retrain"``, or an object.
+    engine
+        ``"auto"``, ``"closed_form"`` or ``"enumeration"``.
+    rng
+        A seed or a numpy Generator; the same seed gives the same answer.
+    progress
+        Called with (stage, done, total) as the work goes on.
+
+    Returns
+    -------
+    Diagnosis
+        With ``suspects``, ``slices``, ``repaired_labels``, ``explain(test_row)`` and ``report(path)``.
+    """
+    tick = progress if progress is not None else _silent
+    seed = int(rng_of(rng).integers(2**31))
+    # One thread for linear algebra: its sums depend on the number of threads in the last digit, and so would the order
+    # of near-equal suspects.
+    with threadpool_limits(limits=1, user_api="blas"):
+        tick("checking", 0, 1)
+        task = Task.of(
+            model,
+            X_train,
+            y_train,
+            X_test,
+            y_test,
+            rows=rows,
+            bugs=bugs,
+            X_validation=X_validation,
+            y_validation=y_validation,
+            metadata=metadata,
+            seed=seed,
+        )
+        belief = prior_of(prior, task)
+        settings = {"noise rate": f"{belief.rates.mean():.4g}"}
+        if len(task.bugs) == 0:
+            return Diagnosis(task, None, (), None, belief, settings)
+        return _diagnosed(task, belief, symptom, graybox, engine, settings, tick)
+
+
+def _diagnosed(
+    task: Task,
+    prior: Prior,
+    symptom: str | Symptom,
+    graybox: str | GrayBox,
+    engine: str,
+    settings: dict[str, str],
+    tick: Progress,
+) -> Diagnosis:
+    tick("profiling", 0, 1)
+    box = graybox_of(graybox, task)
+    phi = symptom_of(symptom, task.margins(task.learner, task.test), task.bugs)
+    tick("inference", 0, 1)
+    estimates = sufficiency(box, prior, phi, engine=engine)
+    order = ranked(estimates)
+    tick("slices", 0, 1)
+    slices = common_slices(task, estimates.ps, most=SLICES_TRIED)
+    judge = Judge(task)
+    tried = propose(task, estimates, order, slices, judge, tick)
+    settings |= {
+        "symptom": str(phi),
+        "gray box": box.name,
+        "engine": f"{estimates.engine} ({estimates.reason})",
+        "fits": str(judge.fits),
+    }
+    return Diagnosis(task, estimates, tuple(tried), box, prior, settings)
+
+
+def _silent(stage: str, done: int, total: int) -> None:
+    pass

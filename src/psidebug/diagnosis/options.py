@@ -1,0 +1,79 @@
+"""Short names and numbers for the options of :func:`psidebug.debug`, turned into the objects they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from psidebug.errors import InvalidPrior, InvalidSymptom, UnknownOption
+from psidebug.graybox.logistic import NewtonLogistic
+from psidebug.graybox.protocol import GrayBox
+from psidebug.graybox.retrain import Retrain
+from psidebug.priors import Prior, noise
+from psidebug.symptoms import Symptom, at_least, log_loss_above_boundary, misclassified
+from psidebug.task import Task
+
+T = TypeVar("T")
+DEFAULT_RATE = 0.05
+GRAYBOXES: dict[str, Callable[[Task], GrayBox]] = {"newton": NewtonLogistic, "retrain": Retrain}
+SYMPTOMS: dict[str, Callable[[npt.NDArray[np.float64], npt.NDArray[np.intp]], Symptom]] = {
+    "log_loss": log_loss_above_boundary,
+    "misclassified": lambda margins, bugs: misclassified(*bugs.tolist()),
+    "half": lambda margins, bugs: at_least(len(bugs) // 2 + 1, bugs.tolist()),
+    "errors": lambda margins, bugs: at_least(max(int((margins.min(axis=1) < 0).sum()) - len(bugs) // 2, 1)),
+}
+
+
+def graybox_of(option: str | GrayBox, task: Task) -> GrayBox:
+    """``"auto"``, ``"newton"``, ``"retrain"``, or a gray box made by the user."""
+    if not isinstance(option, str):
+        if not hasattr(option, "margins"):
+            raise UnknownOption(f"graybox takes a name or an object with margins(worlds), not {type(option).__name__}.")
+        return option
+    return _chosen("newton" if option == "auto" else option, GRAYBOXES, "graybox")(task)
+
+
+def prior_of(option: float | npt.ArrayLike | Prior | None, task: Task) -> Prior:
+    """One noise rate, one per training row, or a :class:`Prior`."""
+    if isinstance(option, Prior):
+        if option.moves.shape != (len(task.train), task.encoding.size) or np.any(option.given != task.train.codes):
+            raise InvalidPrior("this prior was made for other labels: make it from the codes of this task.")
+        return option
+    if isinstance(option, str | bool):
+        raise InvalidPrior(
+            f"prior={option!r} is not a noise rate: give a number such as 0.05, or one per training row."
+        )
+    try:
+        rate = np.asarray(DEFAULT_RATE if option is None else option, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidPrior("a prior is a noise rate such as 0.05, or one number per training row.") from None
+    return noise(task.train.codes, task.encoding.size, rate)
+
+
+def symptom_of(option: str | Symptom, margins: npt.NDArray[np.float64], bugs: npt.NDArray[np.intp]) -> Symptom:
+    """``"log_loss"``, ``"misclassified"`` (all bugs still are), ``"half"``, ``"errors"``, or a :class:`Symptom`."""
+    if isinstance(option, Symptom):
+        if option.points is not None and any(point < 0 or point >= len(margins) for point in option.points):
+            raise InvalidSymptom(
+                f"the symptom names a test point that is not there: the test set has {len(margins)} rows."
+            )
+        return option
+    return _chosen(option, SYMPTOMS, "symptom")(margins, bugs)
+
+
+def rng_of(option: int | np.random.Generator | None) -> np.random.Generator:
+    """A generator from a seed; None is the seed 0, so that a diagnosis can always be repeated."""
+    if isinstance(option, np.random.Generator):
+        return option
+    if option is not None and (not isinstance(option, int | np.integer) or option < 0):
+        raise UnknownOption(f"rng takes a seed (a whole number from 0) or a numpy Generator, not {option!r}.")
+    return np.random.default_rng(0 if option is None else int(option))
+
+
+def _chosen(name: Any, choices: dict[str, T], option: str) -> T:
+    if name not in choices:
+        raise UnknownOption(f"{option}={name!r} is not one of {', '.join(sorted(choices))}.")
+    return choices[name]

@@ -1,0 +1,92 @@
+"""Proof by retraining: what a set of corrections does to the model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from psidebug import learner as learners
+from psidebug.labels import Codes
+from psidebug.symptoms import log_losses
+from psidebug.task import LabelledSet, Task
+
+
+@dataclass(frozen=True)
+class ErrorRate:
+    """A share of misclassified rows with its 95% Wilson interval."""
+
+    wrong: int
+    of: int
+
+    @property
+    def rate(self) -> float:
+        """The share."""
+        return self.wrong / self.of
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Wilson's interval at z = 1.96."""
+        z2 = 1.96**2
+        centre = (self.wrong + z2 / 2) / (self.of + z2)
+        half = 1.96 / (self.of + z2) * np.sqrt(self.wrong * (self.of - self.wrong) / self.of + z2 / 4)
+        return max(0.0, float(centre - half)), min(1.0, float(centre + half))
+
+
+@dataclass(frozen=True, eq=False)
+class Verification:
+    """The effect of correcting some labels, seen by retraining the user's own learner."""
+
+    corrected: int
+    test_before: ErrorRate
+    test_after: ErrorRate
+    validation_before: ErrorRate | None
+    validation_after: ErrorRate | None
+    bugs_fixed: int
+    points_broken: int
+    gain: float
+    """Rise of the test set's log likelihood, in nats."""
+    gain_error: float
+    """Standard error of that gain over test points."""
+
+
+class Judge:
+    """Retrains the learner on corrected labels and compares it with the model as it is."""
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+        self._losses = log_losses(task.margins(task.learner, task.test))
+        self._wrong = task.predicted != task.test.codes
+        self._validation = None if task.validation is None else _errors(task, task.learner, task.validation)
+        self.fits = 0
+
+    def fit_on(self, rows: LabelledSet) -> learners.Classifier:
+        """The learner trained on some rows only."""
+        self.fits += 1
+        labels = self._task.encoding.native[rows.codes]
+        return learners.refit(self._task.learner, rows.features, labels, seed=self._task.seed)
+
+    def verify(self, codes: Codes) -> Verification:
+        """Retrain on these labels and measure."""
+        task = self._task
+        model = self.fit_on(LabelledSet(task.train.features, codes))
+        gains = self._losses - log_losses(task.margins(model, task.test))
+        wrong = task.predict(model, task.test) != task.test.codes
+        validation = task.validation
+        return Verification(
+            corrected=int((codes != task.train.codes).sum()),
+            test_before=ErrorRate(int(self._wrong.sum()), len(wrong)),
+            test_after=ErrorRate(int(wrong.sum()), len(wrong)),
+            validation_before=self._validation,
+            validation_after=None if validation is None else _errors(task, model, validation),
+            bugs_fixed=int((~wrong[task.bugs]).sum()),
+            points_broken=int((wrong & ~self._wrong).sum()),
+            gain=float(gains.sum()),
+            gain_error=float(gains.std() * np.sqrt(len(gains))),
+        )
+
+
+def _errors(task: Task, model: learners.Classifier, on: LabelledSet) -> ErrorRate:
+    wrong: npt.NDArray[np.bool_] = task.predict(model, on) != on.codes
+    return ErrorRate(int(wrong.sum()), len(on))

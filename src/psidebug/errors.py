@@ -1,0 +1,137 @@
+"""Everything that can go wrong, as one tree.
+
+::
+
+    PsiError                      every error Psi raises on purpose
+    ├── InputError                what was given cannot be used; also a ValueError
+    │   ├── UnsupportedFeatures   features of a kind Psi does not know, or a table without rows or columns
+    │   ├── ShapeMismatch         two things that must have the same length or columns do not
+    │   ├── MissingValues         NaN or infinity where the learner cannot take them
+    │   ├── LabelError            the labels cannot be used
+    │   │   ├── MissingLabels     some labels are None or NaN
+    │   │   ├── ContinuousLabels  the labels are measurements, not classes
+    │   │   ├── SingleClass       fewer than two classes in the training labels
+    │   │   └── UnseenClass       the test or validation labels have a class that training never saw
+    │   ├── DuplicateIds          two rows carry the same id
+    │   ├── UnknownRow            a row was named that does not exist
+    │   ├── NotMisclassified      a test row was named as a bug, but the classifier is right about it
+    │   ├── InvalidPrior          not a probability, or of the wrong length
+    │   ├── InvalidSymptom        the symptom cannot be stated on this task
+    │   └── UnknownOption         a name that is not among the choices
+    ├── LearnerError              the learner cannot be used
+    │   ├── NotAClassifier        no fit and predict, or a regressor
+    │   ├── LearnerMismatch       fitted on other classes or other columns than those given
+    │   ├── LearnerFailed         the learner itself raised while fitting or predicting
+    │   └── UnsupportedLearner    no gray box of the wanted kind exists for this learner
+    ├── InferenceError            the question has no answer by this engine
+    │   ├── TooManyWorlds         enumeration would never end
+    │   ├── SymptomAbsent         the symptom does not hold for the labels as given
+    │   └── NoWorldWithout        no world of the prior is free of the symptom
+    └── OutputError               a result could not be written; nothing half-written is left
+"""
+
+from __future__ import annotations
+
+
+class PsiError(Exception):
+    """Every error Psi raises on purpose; its message says what to do."""
+
+
+class InputError(PsiError, ValueError):
+    """What was given cannot be used."""
+
+
+class UnsupportedFeatures(InputError):
+    """Features of a kind Psi does not know, or a table without rows or columns."""
+
+
+class ShapeMismatch(InputError):
+    """Two things that must have the same length or columns do not."""
+
+
+class MissingValues(InputError):
+    """NaN or infinity where the learner cannot take them."""
+
+
+class LabelError(InputError):
+    """The labels cannot be used."""
+
+
+class MissingLabels(LabelError):
+    """Some labels are None or NaN."""
+
+
+class ContinuousLabels(LabelError):
+    """The labels are measurements, not classes."""
+
+
+class SingleClass(LabelError):
+    """Fewer than two classes in the training labels."""
+
+
+class UnseenClass(LabelError):
+    """The test or validation labels have a class that training never saw."""
+
+
+class DuplicateIds(InputError):
+    """Two rows carry the same id."""
+
+
+class UnknownRow(InputError):
+    """A row was named that does not exist."""
+
+
+class NotMisclassified(InputError):
+    """A test row was named as a bug, but the classifier is right about it."""
+
+
+class InvalidPrior(InputError):
+    """Not a probability, or of the wrong length."""
+
+
+class InvalidSymptom(InputError):
+    """The symptom cannot be stated on this task."""
+
+
+class UnknownOption(InputError):
+    """A name that is not among the choices."""
+
+
+class LearnerError(PsiError):
+    """The learner cannot be used."""
+
+
+class NotAClassifier(LearnerError, TypeError):
+    """No fit and predict, or a regressor."""
+
+
+class LearnerMismatch(LearnerError, ValueError):
+    """Fitted on other classes or other columns than those given."""
+
+
+class LearnerFailed(LearnerError):
+    """The learner itself raised while fitting or predicting."""
+
+
+class UnsupportedLearner(LearnerError, TypeError):
+    """No gray box of the wanted kind exists for this learner."""
+
+
+class InferenceError(PsiError):
+    """The question has no answer by this engine."""
+
+
+class TooManyWorlds(InferenceError):
+    """Enumeration would never end."""
+
+
+class SymptomAbsent(InferenceError):
+    """The symptom does not hold for the labels as given."""
+
+
+class NoWorldWithout(InferenceError):
+    """No world of the prior is free of the symptom."""
+
+
+class OutputError(PsiError, OSError):
+    """A result could not be written; nothing half-written is left."""

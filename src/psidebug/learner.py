@@ -1,0 +1,164 @@
+"""The user's classifier, handled the same way whatever library it is from: fitted, refitted, asked.
+
+Psi never changes the object it was given: every fit is on a clone.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone, is_regressor
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from psidebug.errors import LearnerFailed, LearnerMismatch, NotAClassifier
+from psidebug.labels import Codes
+from psidebug.tables import Table, check_finite, column_names
+
+Classifier = Any  # anything with scikit-learn's fit, predict, get_params
+
+
+def check_classifier(model: Any) -> None:
+    """Raise :class:`NotAClassifier` unless ``model`` follows scikit-learn's conventions for classifiers."""
+    name = type(model).__name__
+    if isinstance(model, type):
+        raise NotAClassifier(
+            f"model is the class {model.__name__}, not a classifier. Give an instance: {model.__name__}()."
+        )
+    missing = [method for method in ("fit", "predict", "get_params") if not hasattr(model, method)]
+    if missing:
+        raise NotAClassifier(
+            f"model is a {name} without {', '.join(missing)}. Give a scikit-learn-compatible classifier or a Pipeline "
+            f"that ends in one."
+        )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if is_regressor(model):
+            raise NotAClassifier(f"model is a {name}, a regressor. Psi debugs classifiers.")
+    if not (hasattr(model, "decision_function") or hasattr(model, "predict_proba")):
+        raise NotAClassifier(
+            f"{name} gives classes but no scores: it has neither decision_function nor predict_proba. Wrap it in "
+            f"sklearn.calibration.CalibratedClassifierCV."
+        )
+
+
+def is_fitted(model: Classifier) -> bool:
+    """Whether the classifier has been fitted."""
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
+        return False
+    return True
+
+
+def final_step(model: Classifier) -> Classifier:
+    """The estimator itself, behind any (nested) Pipeline."""
+    while hasattr(model, "steps"):
+        model = model.steps[-1][1]
+    return model
+
+
+def before_final_step(model: Classifier, features: Table) -> Table:
+    """The features as the final estimator sees them: through every earlier step of a fitted Pipeline."""
+    while hasattr(model, "steps"):
+        if len(model.steps) > 1:
+            features = model[:-1].transform(features)
+        model = model.steps[-1][1]
+    return features
+
+
+def refit(model: Classifier, features: Table, labels: npt.NDArray[Any], *, seed: int, quiet: bool = True) -> Classifier:
+    """A clone of the classifier, fitted on these labels; unset random states are set, so that it can be repeated."""
+    fresh = clone(model)
+    unset = [
+        key for key, value in fresh.get_params().items() if key.split("__")[-1] == "random_state" and value is None
+    ]
+    if unset:
+        fresh.set_params(**dict.fromkeys(unset, seed))
+    try:
+        with warnings.catch_warnings():
+            if quiet:
+                warnings.simplefilter("ignore")
+            return fresh.fit(features, labels)
+    except Exception as error:
+        check_finite(features, name="X_train")
+        raise LearnerFailed(f"{type(final_step(model)).__name__} could not be fitted: {_first_line(error)}") from error
+
+
+def predict(model: Classifier, features: Table, *, name: str) -> list[Any]:
+    """Predicted labels as Python values."""
+    check_columns(model, features, name=name)
+    try:
+        predicted = np.asarray(model.predict(features))
+    except Exception as error:
+        check_finite(features, name=name)
+        raise LearnerFailed(
+            f"{type(final_step(model)).__name__} could not predict on {name}: {_first_line(error)}"
+        ) from error
+    return list(predicted.reshape(len(predicted), -1)[:, 0].tolist())
+
+
+def check_columns(model: Classifier, features: Table, *, name: str) -> None:
+    """A fitted classifier must have been fitted on as many columns as it is given."""
+    expected = getattr(model, "n_features_in_", None)
+    if expected is not None and len(features.shape) == 2 and features.shape[1] != expected:
+        raise LearnerMismatch(
+            f"the model was fitted on {expected} columns but {name} has {features.shape[1]}. Give the features it was "
+            f"fitted on, or an unfitted model."
+        )
+    names = getattr(model, "feature_names_in_", None)
+    given = column_names(features)
+    if names is not None and given is not None and not set(names) <= set(given):
+        absent = [c for c in names if c not in given]
+        raise LearnerMismatch(f"the model was fitted on columns that {name} does not have: {absent[:5]}.")
+
+
+def scores(model: Classifier, features: Table, codes_of: dict[Any, int], size: int) -> npt.NDArray[np.float64]:
+    """Scores f_k(x) of the K classes, shape (rows, K), whose largest is the predicted class.
+
+    They are the learner's own decision function where it has one per class (two classes: 0 and f), otherwise the
+    logarithm of its probabilities. A class that the fitted model does not know scores -∞.
+    """
+    raw = _raw_scores(model, features)
+    known = [codes_of[value] for value in np.asarray(model.classes_).tolist()]
+    full = np.full((len(raw), size), -np.inf)
+    full[:, known] = raw
+    return full
+
+
+def _raw_scores(model: Classifier, features: Table) -> npt.NDArray[np.float64]:
+    known = len(model.classes_)
+    if hasattr(model, "decision_function"):
+        decided = np.asarray(model.decision_function(features), dtype=np.float64)
+        if decided.ndim == 1 and known == 2:
+            return np.column_stack([np.zeros_like(decided), decided])
+        if decided.ndim == 2 and decided.shape[1] == known:
+            return decided
+    if not hasattr(model, "predict_proba"):
+        raise LearnerFailed(
+            f"{type(final_step(model)).__name__} has a decision function without one score per class. Use "
+            f"decision_function_shape='ovr' or probability=True."
+        )
+    probability = np.asarray(model.predict_proba(features), dtype=np.float64)
+    return np.log(np.clip(probability, 1e-15, 1.0))
+
+
+def margins(scores: npt.NDArray[np.float64], codes: Codes) -> npt.NDArray[np.float64]:
+    """Advantages of the right class over each rival, m_tr = f_{y_t} - f_r, shape (points, K-1), rivals in order.
+
+    A point is misclassified when the smallest of its margins is negative.
+    """
+    points, size = scores.shape
+    rivals = np.array([[k for k in range(size) if k != y] for y in range(size)])[codes]
+    right = scores[np.arange(points), codes][:, None]
+    with np.errstate(invalid="ignore"):
+        advantage = right - scores[np.arange(points)[:, None], rivals]
+    return np.asarray(np.where(np.isnan(advantage), 0.0, advantage))
+
+
+def _first_line(error: Exception) -> str:
+    text = str(error).strip().splitlines()
+    return f"{text[0] if text else type(error).__name__} ({type(error).__name__})"

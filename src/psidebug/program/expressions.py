@@ -1,0 +1,181 @@
+"""Expressions: what statements compute, as data that can be evaluated over many worlds and printed as in the paper.
+
+Every variable holds an array whose first axis is the world.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from psidebug.symptoms import Symptom
+
+Array = npt.NDArray[Any]
+Learner = Callable[[npt.NDArray[np.intp]], npt.NDArray[np.float64]]
+"""𝒜: labels of many worlds (worlds, N) → margins (worlds, points, K-1)."""
+
+
+@dataclass(frozen=True)
+class State:
+    """Values of the variables in the worlds still running, and the index i that the program is about."""
+
+    variables: Mapping[str, Array]
+    worlds: npt.NDArray[np.intp]
+    index: int | None
+
+    def only(self, kept: npt.NDArray[np.bool_]) -> State:
+        """The same state in some of its worlds."""
+        if kept.all():
+            return self
+        return State({name: value[kept] for name, value in self.variables.items()}, self.worlds[kept], self.index)
+
+    def with_value(self, name: str, value: Array) -> State:
+        """The same state with one variable set."""
+        return State({**self.variables, name: value}, self.worlds, self.index)
+
+
+class Expression(ABC):
+    """Something with a value in every world."""
+
+    about_index: bool = False
+    """Whether it mentions the index i, so that its value cannot be shared between labels."""
+
+    @abstractmethod
+    def evaluate(self, state: State) -> Array:
+        """Its value in each world of the state."""
+
+
+@dataclass(frozen=True)
+class Variable(Expression):
+    """A variable set before."""
+
+    name: str
+
+    def evaluate(self, state: State) -> Array:
+        """The variable's value."""
+        return state.variables[self.name]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Constant(Expression):
+    """The same number in every world."""
+
+    value: float
+
+    def evaluate(self, state: State) -> Array:
+        """The number, once per world."""
+        return np.full(len(state.worlds), self.value)
+
+    def __str__(self) -> str:
+        return f"{self.value:g}"
+
+
+@dataclass(frozen=True)
+class Not(Expression):
+    """¬e."""
+
+    part: Expression
+
+    def evaluate(self, state: State) -> Array:
+        """Negation."""
+        return np.asarray(~self.part.evaluate(state).astype(bool))
+
+    def __str__(self) -> str:
+        return f"¬{self.part}"
+
+
+@dataclass(frozen=True)
+class AnyOf(Expression):
+    """e₁ ∨ e₂ ∨ …."""
+
+    parts: tuple[Expression, ...]
+
+    def evaluate(self, state: State) -> Array:
+        """Disjunction."""
+        return np.asarray(np.logical_or.reduce([part.evaluate(state).astype(bool) for part in self.parts]))
+
+    def __str__(self) -> str:
+        return " ∨ ".join(map(str, self.parts))
+
+
+@dataclass(frozen=True)
+class AllOf(Expression):
+    """e₁ ∧ e₂ ∧ …."""
+
+    parts: tuple[Expression, ...]
+
+    def evaluate(self, state: State) -> Array:
+        """Conjunction."""
+        return np.asarray(np.logical_and.reduce([part.evaluate(state).astype(bool) for part in self.parts]))
+
+    def __str__(self) -> str:
+        return " ∧ ".join(map(str, self.parts))
+
+
+@dataclass(frozen=True)
+class Pair(Expression):
+    """(e₁, e₂, …): several values returned together, along a second axis."""
+
+    parts: tuple[Expression, ...]
+
+    def evaluate(self, state: State) -> Array:
+        """The values side by side."""
+        return np.column_stack([part.evaluate(state) for part in self.parts])
+
+    def __str__(self) -> str:
+        return ", ".join(map(str, self.parts))
+
+
+@dataclass(frozen=True, eq=False)
+class LabelDiffers(Expression):
+    """Γ.Y_i ≠ y^i: label i is not the given one in this world."""
+
+    labels: str
+    given: npt.NDArray[np.intp]
+    about_index = True
+
+    def evaluate(self, state: State) -> Array:
+        """Comparison of label i with its given value."""
+        return np.asarray(state.variables[self.labels][:, state.index] != self.given[state.index])
+
+    def __str__(self) -> str:
+        return f"{self.labels}_i ≠ y^i"
+
+
+@dataclass(frozen=True, eq=False)
+class Learned(Expression):
+    """𝒜(Γ): the classifier learned from the labels of this world, known by its margins."""
+
+    learner: Learner
+    labels: str
+    name: str = "𝒜"
+
+    def evaluate(self, state: State) -> Array:
+        """Margins in each world."""
+        return self.learner(state.variables[self.labels])
+
+    def __str__(self) -> str:
+        return f"{self.name}(Γ)"
+
+
+@dataclass(frozen=True)
+class Shows(Expression):
+    """φ(c): the classifier shows the symptom."""
+
+    symptom: Symptom
+    classifier: str
+
+    def evaluate(self, state: State) -> Array:
+        """Whether the symptom holds in each world."""
+        return self.symptom.holds(state.variables[self.classifier])
+
+    def __str__(self) -> str:
+        return f"φ({self.classifier})"

@@ -1,0 +1,8 @@
+"""The report: a diagnosis as plain data, and that data as one HTML page."""
+
+from __future__ import annotations
+
+from psidebug.report.page import write_report
+from psidebug.report.summary import Summary, summarise
+
+__all__ = ["Summary", "summarise", "write_report"]

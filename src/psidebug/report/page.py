@@ -1,0 +1,24 @@
+"""The summary as one HTML page: no network, no script, everything from the user's data escaped."""
+
+from __future__ import annotations
+
+from os import PathLike
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from psidebug.diagnosis.diagnosis import Diagnosis
+from psidebug.files import write_whole
+from psidebug.report.summary import Summary, summarise
+
+
+def render(summary: Summary) -> str:
+    """The page as text."""
+    environment = Environment(
+        loader=PackageLoader("psidebug.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    )
+    return environment.get_template("report.html").render(summary=summary)
+
+
+def write_report(diagnosis: Diagnosis, path: str | PathLike[str]) -> None:
+    """Write the page; the file appears whole or not at all."""
+    write_whole(path, render(summarise(diagnosis)))

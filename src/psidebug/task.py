@@ -1,0 +1,215 @@
+"""A task (Γ, Δ, 𝒜): training set, test set, learner. Checked once, here, at the door.
+
+Behind this door everything is well-formed: labels are codes 0 … K-1, rows keep their ids to the end, the learner is
+fitted, and the bugs are test rows that it misclassifies.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from psidebug import learner as learners
+from psidebug.errors import DuplicateIds, LearnerMismatch, NotMisclassified, ShapeMismatch, UnknownRow
+from psidebug.labels import Codes, Encoding, encoding_of, listed
+from psidebug.tables import Table, as_table, check_same_columns, row_count
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledSet:
+    """Rows with their labels: Γ, Δ or the validation set."""
+
+    features: Table
+    codes: Codes
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Training set Γ, test set Δ and fitted learner 𝒜, validated; made by :meth:`of`."""
+
+    learner: learners.Classifier
+    encoding: Encoding
+    train: LabelledSet
+    test: LabelledSet
+    validation: LabelledSet | None
+    rows: npt.NDArray[Any]
+    """Ids of the training rows; their positions when none were given."""
+    bugs: npt.NDArray[np.intp]
+    """Positions of the test rows to explain, all misclassified."""
+    predicted: Codes
+    """What the learner says about the test rows."""
+    metadata: Table | None
+    """Columns about the training rows that the learner never saw."""
+    given_labels: Any
+    """The training labels as the user gave them."""
+    seed: int
+
+    @classmethod
+    def of(
+        cls,
+        model: Any,
+        X_train: Any,
+        y_train: Any,
+        X_test: Any,
+        y_test: Any,
+        *,
+        rows: Any = None,
+        bugs: Any = None,
+        X_validation: Any = None,
+        y_validation: Any = None,
+        metadata: Any = None,
+        seed: int = 0,
+    ) -> Task:
+        """Check everything once and fit the learner if it is not fitted; raises ``InputError`` or ``LearnerError``."""
+        learners.check_classifier(model)
+        train_table = as_table(X_train, name="X_train")
+        train_labels = listed(y_train, name="y_train")
+        _check_lengths(train_table, train_labels, "X_train", "y_train")
+
+        fitted = learners.is_fitted(model)
+        encoding = encoding_of(train_labels, order=_classes(model) if fitted else None)
+        train = LabelledSet(train_table, _encode_training(encoding, train_labels, fitted))
+        test = _labelled(encoding, train_table, X_test, y_test, "test")
+        validation = None
+        if X_validation is not None or y_validation is not None:
+            if X_validation is None or y_validation is None:
+                raise ShapeMismatch("X_validation and y_validation go together: give both or neither.")
+            validation = _labelled(encoding, train_table, X_validation, y_validation, "validation")
+        ids = _ids(rows, len(train))
+        about = None if metadata is None else _metadata(metadata, len(train))
+
+        if not fitted:
+            model = learners.refit(model, train.features, encoding.native[train.codes], seed=seed, quiet=False)
+        predicted = _predicted(encoding, model, test.features, "X_test")
+        return cls(
+            learner=model,
+            encoding=encoding,
+            train=train,
+            test=test,
+            validation=validation,
+            rows=ids,
+            bugs=_bugs(bugs, wrong=predicted != test.codes),
+            predicted=predicted,
+            metadata=about,
+            given_labels=y_train,
+            seed=seed,
+        )
+
+    def refit(self, codes: Codes) -> learners.Classifier:
+        """𝒜(Γ) in another world: the learner trained anew on these labels."""
+        return learners.refit(self.learner, self.train.features, self.encoding.native[codes], seed=self.seed)
+
+    def predict(self, model: learners.Classifier, on: LabelledSet) -> Codes:
+        """Classes that a fitted model gives to these rows."""
+        return _predicted(self.encoding, model, on.features, "the features")
+
+    def margins(self, model: learners.Classifier, on: LabelledSet) -> npt.NDArray[np.float64]:
+        """Margins m_tr of a fitted model on a labelled set, shape (points, K-1); negative where it is wrong.
+
+        The sign always agrees with the model's own prediction, ties included.
+        """
+        scores = learners.scores(model, on.features, self.encoding.native_codes, self.encoding.size)
+        margins = learners.margins(scores, on.codes)
+        smallest = margins.min(axis=1)
+        wrong = self.predict(model, on) != on.codes
+        tiny = np.finfo(np.float64).tiny
+        disagree = np.flatnonzero(wrong != (smallest < 0))
+        nearest = margins[disagree].argmin(axis=1)
+        margins[disagree, nearest] = np.where(wrong[disagree], -tiny, 0.0)
+        return margins
+
+
+def _predicted(encoding: Encoding, model: learners.Classifier, features: Table, name: str) -> Codes:
+    code_of = encoding.native_codes
+    return np.array([code_of[value] for value in learners.predict(model, features, name=name)], dtype=np.intp)
+
+
+def _labelled(encoding: Encoding, train: Table, X: Any, y: Any, kind: str) -> LabelledSet:
+    table = as_table(X, name=f"X_{kind}")
+    check_same_columns(train, table, name=f"X_{kind}")
+    labels = listed(y, name=f"y_{kind}")
+    _check_lengths(table, labels, f"X_{kind}", f"y_{kind}")
+    return LabelledSet(table, encoding.encode(labels, where=f"y_{kind}"))
+
+
+def _encode_training(encoding: Encoding, labels: Sequence[Hashable], fitted: bool) -> Codes:
+    unknown = set(labels) - set(encoding.classes)
+    if fitted and unknown:
+        raise LearnerMismatch(
+            f"the model was fitted on classes {list(encoding.classes)[:6]}, but y_train has "
+            f"{sorted(map(repr, unknown))[:6]}. "
+            f"Give the labels it was fitted on, or an unfitted model."
+        )
+    return encoding.encode(labels, where="y_train")
+
+
+def _classes(model: learners.Classifier) -> list[Hashable]:
+    classes = getattr(model, "classes_", None)
+    if classes is None:
+        raise LearnerMismatch(
+            f"the fitted {type(model).__name__} has no classes_, so its labels cannot be matched. Give it unfitted."
+        )
+    return list(np.asarray(classes).tolist())
+
+
+def _check_lengths(table: Table, labels: Sequence[Hashable], table_name: str, labels_name: str) -> None:
+    if row_count(table) != len(labels):
+        raise ShapeMismatch(
+            f"{table_name} has {row_count(table)} rows but {labels_name} has {len(labels)} labels: one label per row."
+        )
+
+
+def _ids(rows: Any, count: int) -> npt.NDArray[Any]:
+    if rows is None:
+        return np.arange(count)
+    ids = listed(rows, name="rows")
+    if len(ids) != count:
+        raise ShapeMismatch(f"rows has {len(ids)} ids but X_train has {count} rows: one id per training row.")
+    if len(set(ids)) < count:
+        twice = next(value for value, times in Counter(ids).items() if times > 1)
+        raise DuplicateIds(
+            f"rows has {count - len(set(ids))} duplicate ids, for instance {twice!r}. Ids must tell rows apart; leave "
+            f"rows out to use positions."
+        )
+    array = np.empty(count, dtype=object)
+    array[:] = ids
+    return np.array(ids) if len({type(value) for value in ids}) == 1 and not isinstance(ids[0], tuple) else array
+
+
+def _metadata(metadata: Any, count: int) -> Table:
+    table = as_table(metadata, name="metadata")
+    if row_count(table) != count:
+        raise ShapeMismatch(f"metadata has {row_count(table)} rows but X_train has {count}: one per training row.")
+    return table
+
+
+def _bugs(bugs: Any, wrong: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:
+    if bugs is None:
+        return np.flatnonzero(wrong)
+    chosen = np.atleast_1d(np.asarray(bugs))
+    if chosen.dtype == bool:
+        if chosen.shape != wrong.shape:
+            raise ShapeMismatch(f"bugs is a mask of {chosen.size} values but the test set has {wrong.size} rows.")
+        chosen = np.flatnonzero(chosen)
+    if chosen.size and chosen.dtype.kind not in "iu":
+        raise UnknownRow("bugs takes positions of test rows (whole numbers from 0), or one True / False per test row.")
+    chosen = np.unique(chosen).astype(np.intp)
+    outside = chosen[(chosen < 0) | (chosen >= wrong.size)]
+    if outside.size:
+        raise UnknownRow(f"bugs names test row {outside[0]}, but the test set has rows 0 to {wrong.size - 1}.")
+    right = chosen[~wrong[chosen]]
+    if right.size:
+        raise NotMisclassified(
+            f"bugs names test row {right[0]}{f' and {right.size - 1} more' if right.size > 1 else ''}, which the "
+            f"classifier gets right: there is no error to explain. Misclassified rows: "
+            f"{np.flatnonzero(wrong)[:10].tolist()}."
+        )
+    return chosen
