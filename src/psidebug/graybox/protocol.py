@@ -34,3 +34,17 @@ class LinearGrayBox(GrayBox, Protocol):
         Nothing of size points × N is built; the effect of the given label is 0.
         """
         ...
+
+
+def coefficients_of(graybox: LinearGrayBox, points: npt.NDArray[np.intp]) -> Floats:
+    """c_tri(k) for these points, shape (K, points, K-1, N): one weighted margin at a time, unless the box is faster."""
+    if hasattr(graybox, "coefficients"):
+        return np.asarray(graybox.coefficients(points))
+    columns = []
+    for point in points:
+        for rival in range(graybox.actual.shape[1]):
+            unit = np.zeros_like(graybox.actual)
+            unit[point, rival] = 1.0
+            columns.append(graybox.effects(unit).T)
+    table = np.stack(columns, axis=1)
+    return table.reshape(table.shape[0], len(points), graybox.actual.shape[1], table.shape[2])

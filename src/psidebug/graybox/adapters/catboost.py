@@ -1,0 +1,76 @@
+"""CatBoost's ``CatBoostClassifier`` for two classes: s = -ρ Σ_steps Σg / (Σh + λ w̄), w̄ the mean weight of the rows.
+
+The library samples rows only to choose splits: leaf values are of all rows, in one Newton step or several. With
+several classes its Newton step couples them, and categorical features are coded by the labels themselves: both are
+refused, since the regions would not stay when labels move.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from psidebug.graybox.protocol import Floats
+from psidebug.graybox.trees.fitted import Fitted
+from psidebug.graybox.trees.loss import Sigmoid
+from psidebug.graybox.trees.profile import Leaves, Profile, Tree, checked, leaf_indices, row_blocks
+from psidebug.graybox.trees.start import recognised
+from psidebug.graybox.trees.weighting import Weighting, one_hot
+from psidebug.tables import row_count
+
+TAKES = frozenset({"sparse", "missing", "weights"})
+
+
+def profile(fitted: Fitted) -> Profile:
+    """Regions from ``calc_leaf_indexes``, values from ``get_leaf_values``, settings as the library resolved them."""
+    model, settings = fitted.model, fitted.model.get_all_params()
+    _check_supported(fitted, settings)
+    counts = np.asarray(model.get_tree_leaf_counts())
+    train, test = (_leaves(model, table, int(counts.max())) for table in (fitted.train, fitted.test))
+    scale, bias = model.get_scale_and_bias()
+    values = np.split(scale * np.asarray(model.get_leaf_values(), dtype=np.float64), np.cumsum(counts)[:-1])
+    weighting = Weighting(fitted.rows, np.asarray(settings.get("class_weights", [1.0, 1.0]), dtype=np.float64))
+    mean_weight = float((weighting.rows * weighting.classes[fitted.codes]).mean())
+    rounds = tuple(
+        (
+            Tree(
+                train[n],
+                test[n],
+                values[n],
+                0,
+                float(settings["learning_rate"]),
+                l2=np.full(len(values[n]), float(settings["l2_leaf_reg"]) * mean_weight),
+                steps=int(settings["leaf_estimation_iterations"]),
+            ),
+        )
+        for n in range(len(counts))
+    )
+    totals = weighting.start_totals(one_hot(fitted.codes[None, :], fitted.classes))[:, 0]
+    first: Floats = np.atleast_1d(np.asarray(bias, dtype=np.float64))
+    start = recognised(("log_odds",), first, totals)
+    made = Profile(rounds, start, Sigmoid(), weighting, 1, fitted.codes, fitted.classes)
+    return checked(made, lambda table: model.predict(table, prediction_type="RawFormulaVal"), fitted)
+
+
+def _check_supported(fitted: Fitted, settings: dict[str, Any]) -> None:
+    wanted = {
+        "loss_function": "Logloss",
+        "leaf_estimation_method": "Newton",
+        "auto_class_weights": "None",
+        "task_type": "CPU",
+        "model_shrink_rate": 0,
+        "posterior_sampling": False,
+    }
+    for key, value in wanted.items():
+        if settings.get(key, value) != value:
+            raise fitted.refuse(setting=f"{key}={settings[key]!r}", instead=f"{key}={value!r}")
+    if fitted.model.get_cat_feature_indices() or fitted.model.get_text_feature_indices():
+        raise fitted.refuse(setting="categorical or text features", instead="one-hot columns")
+    if settings.get("monotone_constraints"):
+        raise fitted.refuse(setting="monotone_constraints", instead="a model without them")
+
+
+def _leaves(model: Any, table: Any, largest: int) -> Leaves:
+    found = (np.asarray(model.calc_leaf_indexes(block)) for block in row_blocks(table))
+    return leaf_indices(found, row_count(table), largest)

@@ -1,0 +1,115 @@
+"""scikit-learn's ``DecisionTreeClassifier``, random forests and extra trees: a leaf's value is its mean label.
+
+A forest's score is the mean over its trees. Its bootstrap samples follow from each tree's own ``random_state``; the
+leaf sizes stored with each tree prove that they are the same.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from psidebug.errors import LearnerMismatch
+from psidebug.graybox.protocol import Floats
+from psidebug.graybox.trees.fitted import Fitted
+from psidebug.graybox.trees.loss import Mean
+from psidebug.graybox.trees.profile import Leaves, Profile, Tree, checked, leaf_indices, row_blocks
+from psidebug.graybox.trees.start import Start
+from psidebug.graybox.trees.weighting import Weighting
+from psidebug.tables import row_count
+
+TAKES = frozenset({"many classes", "sparse", "missing", "weights"})
+
+
+def profile(fitted: Fitted) -> Profile:
+    """Regions from ``apply``, class frequencies from each tree's ``value``."""
+    model, K = fitted.model, fitted.classes
+    if model.criterion not in ("gini", "entropy", "log_loss"):
+        raise fitted.refuse(setting=f"criterion={model.criterion!r}", instead="criterion='gini'")
+    if getattr(model, "monotonic_cst", None) is not None:
+        raise fitted.refuse(setting="monotonic_cst", instead="a model without it")
+    members = list(getattr(model, "estimators_", [model]))
+    train, test = (_leaves(model, members, table) for table in (fitted.train, fitted.test))
+    weighting = _weighting(fitted)
+    trees = []
+    for n, member in enumerate(members):
+        bag = _bag(fitted, member, weighting, train[n])
+        mean = member.tree_.value[:, 0, :] / member.tree_.value[:, 0, :].sum(axis=1, keepdims=True)
+        none = np.zeros(len(mean))
+        trees += [
+            Tree(train[n], test[n], mean[:, k] / len(members), k, 1.0 / len(members), l2=none, bag=bag)
+            for k in range(K)
+        ]
+    start = Start("constant", np.zeros(K))
+    made = Profile((tuple(trees),), start, Mean(), weighting, K, fitted.codes, K, averaged=True)
+    return checked(made, model.predict_proba, fitted)
+
+
+def _bootstrapped(fitted: Fitted) -> bool:
+    return bool(getattr(fitted.model, "bootstrap", False))
+
+
+def _weighting(fitted: Fitted) -> Weighting:
+    """Class weights as they enter leaf means; with a bootstrap they are part of the bags instead."""
+    if _bootstrapped(fitted):
+        return Weighting(np.ones(len(fitted.codes)), np.ones(fitted.classes))
+    if fitted.model.class_weight == "balanced_subsample":
+        return fitted.weighting("balanced")
+    return fitted.weighting(fitted.model.class_weight)
+
+
+def _leaves(model: Any, members: list[Any], table: Any) -> Leaves:
+    found = (np.asarray(model.apply(block)).reshape(row_count(block), -1) for block in row_blocks(table))
+    return leaf_indices(found, row_count(table), max(member.tree_.node_count for member in members))
+
+
+def _bag(fitted: Fitted, member: Any, weighting: Weighting, leaves: Leaves) -> Floats | None:
+    """How often each row counts in this tree: the first of the library's ways, old or new, that fits its leaf sizes."""
+    own = member.tree_.weighted_n_node_samples
+    leaf = member.tree_.children_left == -1
+    c = weighting.classes[fitted.codes]
+    for bag in _bags(fitted, member):
+        weight = weighting.rows * c if bag is None else bag * c
+        if np.allclose(np.bincount(leaves, weight, len(own))[leaf], own[leaf], rtol=1e-6):
+            return bag
+    raise LearnerMismatch(
+        f"the trees of this {fitted.name} were not grown on these rows and labels: their leaves hold other weights. "
+        f"Give the data and the sample_weight it was fitted on, or give it unfitted."
+    )
+
+
+def _bags(fitted: Fitted, member: Any) -> list[Floats | None]:
+    if not _bootstrapped(fitted):
+        return [None]
+    model, count = fitted.model, len(fitted.codes)
+    drawn = model._n_samples_bootstrap if hasattr(model, "_n_samples_bootstrap") else _drawn(model, count)
+    s, class_weight = fitted.rows, model.class_weight
+    in_sample = class_weight == "balanced_subsample"
+    if class_weight is not None and not in_sample:
+        by_class = fitted.weighting(class_weight)
+        s = s * by_class.classes[fitted.codes]
+    uniform = _counts(np.random.RandomState(member.random_state).randint(0, count, drawn, dtype=np.int32), count)
+    bags = [uniform * s]
+    plain = np.random.RandomState(member.random_state).randint(0, count, drawn)
+    bags.append(_counts(plain, count) * s)
+    bags.append(_counts(np.random.RandomState(member.random_state).choice(count, drawn, p=s / s.sum()), count))
+    if not in_sample:
+        return list(bags)
+    balanced = []
+    for bag in bags:
+        sizes = np.bincount(fitted.codes, bag, fitted.classes)
+        weights = bag.sum() / (np.count_nonzero(sizes) * np.maximum(sizes, 1e-12))
+        balanced.append(bag * weights[fitted.codes])
+    return list(balanced)
+
+
+def _counts(indices: Any, count: int) -> Floats:
+    return np.bincount(indices, minlength=count).astype(np.float64)
+
+
+def _drawn(model: Any, count: int) -> int:
+    """How many rows a bootstrap sample has."""
+    if model.max_samples is None:
+        return count
+    return int(model.max_samples) if isinstance(model.max_samples, int) else max(round(count * model.max_samples), 1)

@@ -1,0 +1,19 @@
+"""Logistic models as gray boxes, by one Newton or one gradient step from the fit.
+
+::
+
+    design      the features, with the intercept's constant, in products over blocks of rows
+    likelihood  softmax, or separate sigmoids
+    objective   what a fitted model minimises           reading   from scikit-learn's classes to that
+    fitted      whether the model is the fit of the data given
+    quadratic   the Hessian there                       solvers, conjugate   its inverse, three ways
+    newton      the Newton step                         gradient  the paper's step, replayed
+    box         the gray box itself
+"""
+
+from __future__ import annotations
+
+from psidebug.graybox.logistic.box import FORMS, LogisticBox
+from psidebug.graybox.logistic.reading import supports
+
+__all__ = ["FORMS", "LogisticBox", "supports"]

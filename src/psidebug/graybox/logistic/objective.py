@@ -1,0 +1,99 @@
+"""What a fitted logistic model minimises, whichever library class and solver minimised it.
+
+    L(θ) = Σ_i s_i ℓ(y_i, θ x_i) + Σ_aj (λ_aj θ_aj²/2 + μ_aj |θ_aj|)
+
+with sample weights s, class weights inside ℓ, and per-coefficient penalties: scikit-learn's C is λ = 1/C, an SGD
+``alpha`` is λ = N·alpha. The intercept is the last coefficient and free of penalty, except in liblinear, which appends
+the constant ``intercept_scaling`` = c to every row and penalises its weight, hence the intercept by λ/c² and μ/c.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from psidebug.graybox.logistic.design import Design
+from psidebug.graybox.logistic.likelihood import Likelihood
+from psidebug.graybox.protocol import Floats
+from psidebug.labels import Codes
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """How the fit was ended: what may be asked of its gradient."""
+
+    tolerance: float
+    """The largest |gradient| / Σ s that the solver may leave behind."""
+    clear: float
+    """Standard errors from which a larger gradient is no fit of these data."""
+    finished: bool
+    """Whether it stopped by its own rule rather than at ``max_iter``."""
+    exact: bool = True
+    """False for a fit that is not meant to be a minimum (an average over folds, early stopping)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Objective:
+    """L and the fitted θ; all that the gray box needs to know of the model."""
+
+    likelihood: Likelihood
+    theta: Floats
+    """(F, D), the intercept last."""
+    ridge: Floats
+    """λ (F, D)."""
+    lasso: Floats
+    """μ (F, D)."""
+    sample_weight: Floats
+    """s (N,)."""
+    balance: Floats | None
+    """With class_weight="balanced": what each row counts for in its class's size (N,); otherwise None."""
+    solved: Solved
+    notes: tuple[str, ...] = ()
+    """What is held fixed that retraining would not hold."""
+
+    @property
+    def active(self) -> npt.NDArray[np.bool_]:
+        """Coefficients that may move: all but those that the L1 penalty holds at 0."""
+        return np.asarray((self.theta != 0) | (self.lasso == 0))
+
+    def residuals(self, probabilities: Floats, labels: Codes) -> Floats:
+        """s_i ω_a(y_i) (p_ia - τ_a(y_i)), shape (N, F): the gradient of the loss in the scores."""
+        errors = probabilities - self.likelihood.targets(labels)
+        errors *= self.likelihood.weights(labels) * self.sample_weight[:, None]
+        return np.asarray(errors)
+
+    def penalty_gradient(self, theta: Floats) -> Floats:
+        """λθ + μ sign θ, with the fitted signs: the L1 penalty is linear on the active set."""
+        return np.asarray(self.ridge * theta + self.lasso * np.sign(self.theta))
+
+    def gradient(self, design: Design, probabilities: Floats, labels: Codes, theta: Floats) -> Floats:
+        """∂L/∂θ on the active set, shape (F, D); 0 at the best fit."""
+        smooth = design.gathered(self.residuals(probabilities, labels))
+        return np.asarray(np.where(self.active, smooth + self.penalty_gradient(theta), 0.0))
+
+    def value(self, scores: Floats, labels: Codes, theta: Floats) -> float:
+        """L(θ) for these scores, with the L1 penalty continued linearly from the fitted signs."""
+        loss = float(self.sample_weight @ self.likelihood.losses(scores, labels))
+        penalty = (self.ridge * theta**2 / 2 + self.lasso * np.sign(self.theta) * theta).sum()
+        return loss + float(penalty)
+
+    def class_shifts(self, design: Design, probabilities: Floats, labels: Codes) -> Floats | None:
+        """With balanced class weights, B_k (K, F, D): what one more row in class k adds to -∂L/∂θ through the weights.
+
+        κ_k = n / (K n_k), so one row more takes κ_k/n_k from the weight of all rows of class k:
+        B_k = (1/n_k) Σ_{y_j = k} s_j ∂ℓ_j/∂θ. None without balancing.
+        """
+        if self.balance is None:
+            return None
+        residuals = self.residuals(probabilities, labels)
+        classes = self.likelihood.classes
+        shifts = np.zeros((classes, *self.theta.shape))
+        for k in range(classes):
+            rows = np.flatnonzero(labels == k)
+            weighted = residuals[rows]
+            if self.likelihood.free > 1 and not self.likelihood.coupled:
+                weighted = weighted * (np.arange(classes) == k)  # against the rest, only positives carry the weight
+            shifts[k] = design.take(rows).gathered(weighted) / max(float(self.balance[rows].sum()), 1e-300)
+        return shifts

@@ -1,0 +1,147 @@
+"""H⁻¹ by factorisation, two ways: the D·F square matrix, or its N × N dual for more columns than rows.
+
+With :mod:`.conjugate` there are three that answer the same question, which the tests check; which one works is a matter
+of cost alone: see :mod:`.newton`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.linalg
+from scipy.linalg import lapack
+
+from psidebug.graybox.logistic.quadratic import Quadratic
+from psidebug.graybox.protocol import Floats
+
+FLAT = 1e-11  # an eigenvalue this small beside the largest, at unit diagonal, is rounding
+
+
+class Primal:
+    """Cholesky factors of H on the active coefficients: one per sigmoid, one for all of a softmax.
+
+    H is scaled to unit diagonal. Where it is singular all the same (the same column twice without a penalty), flat
+    directions are left alone: the pseudo-inverse takes the place of the inverse, and ``singular`` says so.
+    """
+
+    def __init__(self, quadratic: Quadratic) -> None:
+        self._shape = quadratic.shape
+        self.singular = False
+        free, width = self._shape
+        groups = [list(range(free))] if quadratic.likelihood.coupled else [[a] for a in range(free)]
+        self._parts = []
+        for group in groups:
+            places = np.flatnonzero(quadratic.active[group].ravel()) + group[0] * width
+            self._parts.append((places, self._inverse(_assembled(quadratic, group))))
+
+    def solve(self, rhs: Floats) -> Floats:
+        """H⁻¹ for each right-hand side (m, F, D)."""
+        flat = rhs.reshape(len(rhs), -1)
+        result = np.zeros_like(flat)
+        for places, (scale, factor, spectrum) in self._parts:
+            scaled = flat[:, places] * scale
+            if spectrum is None:
+                solved = scipy.linalg.cho_solve((factor, True), scaled.T, check_finite=False).T
+            else:
+                solved = ((scaled @ factor) * spectrum) @ factor.T
+            result[:, places] = solved * scale
+        return result.reshape(rhs.shape)
+
+    def _inverse(self, hessian: Floats) -> tuple[Floats, Floats, Floats | None]:
+        diagonal = np.diag(hessian)
+        scale = np.where(diagonal > 0, 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0)), 0.0)
+        unit = hessian * scale[:, None] * scale
+        unit[np.diag_indices_from(unit)] = 1.0  # also where a column is 0 throughout: its scale of 0 keeps it still
+        if len(unit) == 0:
+            return scale, unit, None
+        factor, failed = lapack.dpotrf(unit, lower=1, clean=1)
+        if failed == 0 and lapack.dpocon(factor, np.abs(unit).sum(axis=0).max(), uplo="L")[0] > FLAT:
+            return scale, factor, None
+        self.singular = True
+        spectrum, vectors = scipy.linalg.eigh(unit)
+        kept = spectrum > FLAT * spectrum[-1]
+        return scale, vectors, np.where(kept, 1.0 / np.where(kept, spectrum, 1.0), 0.0)
+
+
+def _assembled(quadratic: Quadratic, group: list[int]) -> Floats:
+    """H on the active coefficients of these free classes."""
+    width = quadratic.shape[1]
+    active = [np.flatnonzero(quadratic.active[a]) for a in group]
+    whole = np.empty((len(group), width, len(group), width))
+    for a in group:
+        for b in group[group.index(a) :]:
+            block = quadratic.block(a, b)
+            whole[a - group[0], :, b - group[0]] = block
+            whole[b - group[0], :, a - group[0]] = block.T
+    if quadratic.likelihood.coupled:
+        # A common shift of all classes' coefficients of a column changes no probability. Where no penalty fixes it,
+        # H is flat along it; right-hand sides are orthogonal to it, so any stiffness along it leaves the answer alone.
+        shared = np.flatnonzero((quadratic.ridge == 0).all(axis=0) & quadratic.active.all(axis=0))
+        stiffness = np.einsum("ajaj->j", whole)[shared] / len(group)
+        whole[:, shared, :, shared] += stiffness[:, None, None] / len(group)
+    places = np.concatenate([chosen + number * width for number, chosen in enumerate(active)])
+    flat = whole.reshape(len(group) * width, len(group) * width)
+    return flat if len(places) == len(flat) else flat[np.ix_(places, places)]
+
+
+class Dual:
+    """For sigmoids with every feature penalised: the N × N form.
+
+    With X the features, V = diag v and Λ = diag λ, write R = V^½ X and G = R Λ⁻¹ Rᵀ. Woodbury's identity gives
+
+        (RᵀR + Λ)⁻¹ r = Λ⁻¹ (r - Rᵀ (I + G)⁻¹ R Λ⁻¹ r),
+
+    and the intercept, with 1ᵀV1 + λ_b on the diagonal, is eliminated by u = Λ⁻¹Rᵀ(I + G)⁻¹V^½1 and its Schur
+    complement λ_b + 1ᵀV^½ (I + G)⁻¹ V^½1, which loses no digits.
+    """
+
+    def __init__(self, quadratic: Quadratic) -> None:
+        self.singular = False
+        self._design = quadratic.design
+        self._ridge = quadratic.ridge
+        self._parts = [self._part(quadratic, a) for a in range(quadratic.shape[0])]
+
+    @staticmethod
+    def possible(quadratic: Quadratic) -> bool:
+        """Whether the dual exists: separate sigmoids, every active feature penalised."""
+        last = quadratic.shape[1] - quadratic.design.intercept
+        penalised = (quadratic.ridge > 0) | ~quadratic.active
+        return not quadratic.likelihood.coupled and bool(penalised[:, :last].all())
+
+    def solve(self, rhs: Floats) -> Floats:
+        """H⁻¹ for each right-hand side (m, F, D)."""
+        result = np.empty_like(rhs)
+        for a in range(rhs.shape[1]):
+            result[:, a] = self._solved(rhs[:, a], a)
+        return result
+
+    def _part(self, quadratic: Quadratic, a: int) -> tuple[Floats, Floats, Floats, Floats, float]:
+        last = quadratic.shape[1] - quadratic.design.intercept
+        ridge = quadratic.ridge[a, :last]
+        inverse = np.where(quadratic.active[a, :last], 1.0 / np.where(ridge > 0, ridge, 1.0), 0.0)
+        v = quadratic.curvature(a)
+        root = np.sqrt(v)
+        kernel = quadratic.design.kernel(inverse, v)
+        kernel[np.diag_indices_from(kernel)] += 1.0
+        factor = scipy.linalg.cholesky(kernel, lower=True, overwrite_a=True, check_finite=False)
+        tilt, schur = np.zeros(last), 1.0
+        if quadratic.design.intercept:
+            eased = scipy.linalg.cho_solve((factor, True), root)
+            tilt = inverse * quadratic.design.gathered((root * eased)[:, None])[0, :last]
+            free = bool(quadratic.active[a, last])
+            schur = quadratic.ridge[a, last] + float(root @ eased) if free else np.inf
+        return inverse, root, factor, tilt, schur
+
+    def _solved(self, rhs: Floats, a: int) -> Floats:
+        inverse, root, factor, tilt, schur = self._parts[a]
+        last = len(inverse)
+        features = rhs[:, :last]
+        lifted = self._design.scores(self._padded(features * inverse)) * root[:, None]
+        eased = scipy.linalg.cho_solve((factor, True), lifted, check_finite=False) * root[:, None]
+        solved = inverse * (features - self._design.gathered(eased)[:, :last])
+        if not self._design.intercept:
+            return np.asarray(solved)
+        constant = (rhs[:, last] - features @ tilt) / schur if schur > 0 else np.zeros(len(rhs))
+        return np.column_stack([solved - constant[:, None] * tilt, constant])
+
+    def _padded(self, features: Floats) -> Floats:
+        return np.column_stack([features, np.zeros(len(features))]) if self._design.intercept else features

@@ -1,0 +1,93 @@
+"""An ensemble with its trace and its test rows: from scores of columns to margins, and back.
+
+A margin is m_tr = F_{y_t} - F_r over the class scores F: the column scores f themselves (two classes: 0 and f), or,
+for a forest, the logarithm of its mean probabilities. The linear forms need the slope of F: 1, or 1/f for a forest,
+where f may be 0. One flip moves the vote of a leaf with n rows by about 1/n, so the slope is taken at no less than the
+mean over trees of 1/(n+1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from psidebug import learner as learners
+from psidebug.graybox.adapters import profile_of
+from psidebug.graybox.protocol import Floats
+from psidebug.graybox.trees.profile import Profile
+from psidebug.graybox.trees.trace import Trace, trace
+from psidebug.labels import Codes
+from psidebug.task import Task
+
+SMALLEST_PROBABILITY = 1e-15
+Points = npt.NDArray[np.intp] | slice
+
+
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """A profiled ensemble, traced over the given labels, with the test rows' right classes and actual margins."""
+
+    profile: Profile
+    traced: Trace
+    right: Codes
+    actual: Floats
+    """Margins (points, K-1) of the learner as it is."""
+    slope: Floats
+    """∂F_k/∂f_k (points, K)."""
+
+    @classmethod
+    def of(cls, task: Task) -> Ensemble:
+        """Profile the task's learner and check that it belongs to the task's data."""
+        profile = profile_of(task)
+        traced = trace(profile, type(learners.final_step(task.learner)).__name__)
+        actual = task.margins(task.learner, task.test)
+        return cls(profile, traced, task.test.codes, actual, _slope(profile, traced))
+
+    def margins(self, scores: Floats, points: Points = slice(None)) -> Floats:
+        """Margins (worlds, points, K-1) of column scores (columns, points, worlds).
+
+        They are shifted so that the given labels have exactly the learner's own margins, rounding and ties included.
+        """
+        own = self._margins(self.traced.test[:, points, None], points)
+        return np.asarray(self._margins(scores, points) - own + self.actual[points])
+
+    def moved(self, change: Floats, points: Points = slice(None)) -> Floats:
+        """Actual margins plus those of a small change of the column scores (columns, points, worlds)."""
+        by_class = np.moveaxis(self._classes(change), 0, 2) * self.slope[points][:, None, :]
+        return np.asarray(self.actual[points] + self._advantages(np.swapaxes(by_class, 0, 1), points))
+
+    def gathered(self, weights: Floats) -> Floats:
+        """u with Σ_tr weights_tr ∂m_tr = Σ_ct u_ct ∂f_ct, shape (columns, points)."""
+        size, points = self.profile.classes, np.arange(len(self.right))
+        rivals = np.array([[k for k in range(size) if k != y] for y in range(size)])[self.right]
+        signed = np.zeros((len(self.right), size))
+        signed[points[:, None], rivals] = -weights
+        signed[points, self.right] = weights.sum(axis=1)
+        return np.ascontiguousarray((signed * self.slope).T[size - self.profile.columns :])
+
+    def _margins(self, scores: Floats, points: Points) -> Floats:
+        by_class = np.moveaxis(self._classes(scores), (2, 1, 0), (0, 1, 2))
+        if self.profile.averaged:
+            by_class = np.log(np.clip(by_class, SMALLEST_PROBABILITY, 1.0))
+        return self._advantages(by_class, points)
+
+    def _classes(self, scores: Floats) -> Floats:
+        return scores if self.profile.columns > 1 else np.concatenate([np.zeros_like(scores), scores])
+
+    def _advantages(self, by_class: Floats, points: Points) -> Floats:
+        worlds, count, size = by_class.shape
+        right = np.tile(self.right[points], worlds)
+        return learners.margins(by_class.reshape(worlds * count, size), right).reshape(worlds, count, size - 1)
+
+
+def _slope(profile: Profile, traced: Trace) -> Floats:
+    if not profile.averaged:
+        return np.ones((profile.test_size, profile.classes))
+    trees = [tree for tree in profile.trees if tree.column == 0]
+    floor = np.zeros(profile.test_size)
+    for tree in trees:
+        size = np.bincount(tree.train, tree.bag, len(tree.values))[tree.test]
+        floor += 1.0 / ((size + 1.0) * len(trees))
+    return np.asarray(1.0 / np.maximum(traced.test.T, floor[:, None]))

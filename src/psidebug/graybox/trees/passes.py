@@ -1,0 +1,171 @@
+"""The walk over the trees: every leaf value anew, round by round, for many worlds at once.
+
+Regions stay as they are. In each round, from the scores f so far and the weighted labels (a, W) of a world,
+
+    d_l = -T(G_l) / (H_l + λ_l),   s_l = ρ d_l,   f_ic ← f_ic + s_l  for i ∈ l,
+
+with G and H of ``loss``, and T the soft threshold of an L1 penalty. A library that takes several Newton steps per tree
+has s_l = ρ Σ_steps d_l, each step at f + Σ of those before. Every sum over training rows is a sum over blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from psidebug.graybox.protocol import Floats
+from psidebug.graybox.trees.profile import Leaves, Profile, Tree
+
+BLOCK = 16_384  # numbers per block of rows × worlds: its few temporaries stay in the processor's cache
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One Newton step of a tree's leaf values, each array (leaves, worlds)."""
+
+    before: Floats | None
+    """Σ of the earlier steps of this tree; None for its first."""
+    size: Floats
+    """d, the step itself."""
+    divisor: Floats
+    """H + λ."""
+    live: npt.NDArray[np.bool_]
+    """Where d moves with G: not where a threshold holds it at 0."""
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """The labels of some worlds as the trees see them."""
+
+    weight: Floats
+    """a, shape (N, worlds)."""
+    target: Floats
+    """W of the score columns, shape (columns, N, worlds)."""
+    start: Floats
+    """f_0, shape (columns, worlds)."""
+
+
+def weighed(profile: Profile, labels: Floats) -> Labels:
+    """Labels (K, N, worlds), fractions allowed, with the profile's weights."""
+    W = profile.weighting.weighted(labels)
+    start = profile.start.scores(profile.weighting.start_totals(labels))
+    return Labels(W.sum(axis=0), W[W.shape[0] - profile.columns :], start)
+
+
+def blocks(rows: int, worlds: int) -> Iterator[slice]:
+    """Blocks of rows for this many worlds."""
+    size = max(BLOCK // worlds, 256)
+    return (slice(begin, min(begin + size, rows)) for begin in range(0, rows, size))
+
+
+def sum_by_leaf(leaves: Leaves | npt.NDArray[np.intp], values: Floats, count: int) -> Floats:
+    """Σ of the values (rows, worlds) by leaf, shape (leaves, worlds)."""
+    if values.shape[1] == 1:
+        return np.asarray(np.bincount(leaves, values[:, 0], count)[:, None], dtype=np.float64)
+    rows = len(leaves)
+    indicator = sp.csr_array((np.ones(rows), leaves.astype(np.int32), np.arange(rows + 1)), shape=(rows, count))
+    return np.asarray(indicator.T @ values)
+
+
+def walk(
+    profile: Profile, labels: Labels, points: npt.NDArray[np.intp] | slice
+) -> tuple[Floats, list[list[list[Step]]], Floats]:
+    """Test scores (columns, points, worlds), every step by round and tree, and the final training scores."""
+    f = np.repeat(labels.start[:, None, :], len(profile.given), axis=1)
+    watched = np.arange(profile.test_size)[points]
+    scores = np.repeat(labels.start[:, None, :], len(watched), axis=1)
+    pending: list[tuple[Tree, Floats]] = []
+    steps: list[list[list[Step]]] = []
+    for trees in profile.rounds:
+        steps.append(_round(profile, trees, f, labels, pending))
+        pending = [(tree, added(tree, made)) for tree, made in zip(trees, steps[-1], strict=True)]
+        for tree, s in pending:
+            scores[tree.column] += np.take(s, tree.test[watched], axis=0)
+    for block in blocks(len(profile.given), f.shape[2]):
+        _advance(f[:, block], pending, block)
+    return scores, steps, f
+
+
+def added(tree: Tree, steps: Sequence[Step]) -> Floats:
+    """s, what the leaves add to the score after these steps, shape (leaves, worlds)."""
+    if tree.fixed:
+        return np.asarray(tree.values[:, None])
+    return np.asarray(tree.rate * sum(step.size for step in steps))
+
+
+def _round(
+    profile: Profile, trees: Sequence[Tree], f: Floats, labels: Labels, pending: list[tuple[Tree, Floats]]
+) -> list[list[Step]]:
+    made: list[list[Step]] = [[] for _ in trees]
+    for number in range(max(tree.steps for tree in trees)):
+        before: list[Floats | None] = [
+            None if not number else np.asarray(sum(step.size for step in steps)) for steps in made
+        ]
+        G = [np.zeros((len(tree.values), f.shape[2])) for tree in trees]
+        H = [np.zeros_like(total) for total in G]
+        for block in blocks(f.shape[1], f.shape[2]):
+            if not number:
+                _advance(f[:, block], pending, block)
+            _add_sums(profile, trees, f[:, block], labels, before, block, G, H)
+        for tree, steps, g, h, b in zip(trees, made, G, H, before, strict=True):
+            steps.append(_newton(tree, g, h, b))
+    return made
+
+
+def _advance(f: Floats, pending: list[tuple[Tree, Floats]], block: slice) -> None:
+    """Add the values of the round before to the scores of this block, in place."""
+    for tree, s in pending:
+        f[tree.column] += np.take(s, tree.train[block], axis=0)
+
+
+def _add_sums(
+    profile: Profile,
+    trees: Sequence[Tree],
+    f: Floats,
+    labels: Labels,
+    before: Sequence[Floats | None],
+    block: slice,
+    G: Sequence[Floats],
+    H: Sequence[Floats],
+) -> None:
+    a = labels.weight[block]
+    p = profile.loss.probability(shifted(f, trees, before, block))
+    q = profile.loss.curvature(p)
+    for tree, gradient_sum, hessian_sum in zip(trees, G, H, strict=True):
+        if tree.fixed:
+            continue
+        g = p[tree.column] * a
+        g -= labels.target[tree.column, block]
+        h = q[tree.column] * a
+        if profile.loss.scale != 1.0:
+            h *= profile.loss.scale
+        if tree.bag is not None:
+            g *= tree.bag[block, None]
+            h *= tree.bag[block, None]
+        leaves = tree.train[block].astype(np.intp)
+        gradient_sum += sum_by_leaf(leaves, g, len(gradient_sum))
+        hessian_sum += sum_by_leaf(leaves, h, len(hessian_sum))
+
+
+def shifted(f: Floats, trees: Sequence[Tree], before: Sequence[Floats | None], block: slice) -> Floats:
+    """The scores at which a round's next Newton step is taken: f itself for the first."""
+    if all(b is None for b in before):
+        return f
+    x = f.copy()
+    for tree, b in zip(trees, before, strict=True):
+        if b is not None:
+            x[tree.column] += np.take(b, tree.train[block], axis=0)
+    return x
+
+
+def _newton(tree: Tree, G: Floats, H: Floats, before: Floats | None) -> Step:
+    live = H > 1e-150
+    if tree.l1:
+        live &= np.abs(G) > tree.l1
+    divisor = np.where(H > 0.0, np.maximum(H, tree.least_hessian) + tree.l2[:, None], 1.0)
+    pull = np.sign(G) * np.maximum(np.abs(G) - tree.l1, 0.0) if tree.l1 else G
+    return Step(before, np.where(live, -pull / divisor, 0.0), divisor, live)

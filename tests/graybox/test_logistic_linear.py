@@ -1,0 +1,147 @@
+"""Effects and margins are one linear map, whatever the learner and form; and it is the one that was written down."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from psidebug.errors import UnknownOption
+from psidebug.graybox.logistic import FORMS, LogisticBox
+from psidebug.graybox.logistic.gradient import GradientStep
+from psidebug.graybox.protocol import LinearGrayBox
+from tests.graybox.logistic_tasks import Data, census_like, precise, text_like
+
+SGD = SGDClassifier(loss="log_loss", alpha=0.01, average=True, max_iter=100, tol=None, random_state=0)
+CASES: dict[str, tuple[Data, Any]] = {
+    "two classes": (census_like(), precise()),
+    "three classes": (census_like(classes=3), precise()),
+    "liblinear": (census_like(), precise(solver="liblinear", intercept_scaling=3.0)),
+    "no intercept": (census_like(classes=3), precise(fit_intercept=False)),
+    "no penalty": (census_like(classes=3), precise(C=np.inf)),
+    "class weights": (census_like(), precise(class_weight={0: 1.0, 1: 4.0})),
+    "balanced": (census_like(), precise(class_weight="balanced")),
+    "balanced, three": (census_like(classes=3), precise(class_weight="balanced")),
+    "L1": (census_like(), precise(solver="liblinear", l1_ratio=1.0, C=0.2)),
+    "elastic net": (census_like(classes=3), precise(solver="saga", l1_ratio=0.5, C=0.2, random_state=0)),
+    "SGD": (census_like(), SGD),
+    "SGD, three": (census_like(classes=3), SGD),
+    "SGD, three balanced": (census_like(classes=3), SGD.__class__(**SGD.get_params() | {"class_weight": "balanced"})),
+    "text": (text_like(), LogisticRegression()),
+    "text, three": (text_like(classes=3), LogisticRegression()),
+    "text, elastic net": (text_like(), precise(solver="saga", l1_ratio=0.5, C=5.0, tol=1e-6, random_state=0)),
+    "pipeline": (census_like(), make_pipeline(StandardScaler(), precise())),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("case", CASES)
+def test_effects_are_what_margins_add_up_to(case: str, form: str) -> None:
+    data, model = CASES[case]
+    weighted = np.random.default_rng(5).uniform(0.5, 2.0, size=len(data.y_train))
+    task = data.task(model, sample_weight=weighted)
+    box = LogisticBox(task, form=form)
+    assert isinstance(box, LinearGrayBox)
+    rng = np.random.default_rng(0)
+    worlds = rng.integers(task.encoding.size, size=(7, len(task.train)))
+    weights = rng.normal(size=box.actual.shape)
+
+    effects = box.effects(weights)
+
+    added = np.take_along_axis(effects, worlds.T, axis=1).sum(axis=0)
+    moved = ((box.margins(worlds) - box.actual) * weights).sum(axis=(1, 2))
+    assert effects.shape == (len(task.train), task.encoding.size)
+    assert np.ptp(moved) > 0
+    np.testing.assert_allclose(moved, added, rtol=1e-5, atol=1e-5 * np.abs(added).max())
+    assert (effects[np.arange(len(task.train)), task.train.codes] == 0).all()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_given_labels_give_the_model_as_it_is(form: str) -> None:
+    task = census_like(classes=3).task(precise())
+    box = LogisticBox(task, form=form)
+    np.testing.assert_array_equal(box.margins(task.train.codes[None])[0], task.margins(task.learner, task.test))
+    assert box.margins(np.empty((0, len(task.train)), dtype=np.intp)).shape == (0, 60, 2)
+
+
+@pytest.mark.parametrize("worlds", [3, 40])
+@pytest.mark.parametrize("case", ["two classes", "three classes", "text", "balanced, three"])
+def test_asking_for_some_points_gives_their_margins(case: str, worlds: int) -> None:
+    data, model = CASES[case]
+    task = data.task(model)
+    box = LogisticBox(task)
+    drawn = np.random.default_rng(0).integers(task.encoding.size, size=(worlds, len(task.train)))
+    points = np.array([7, 2, 11])  # few points and many worlds are solved from the side of the points
+    np.testing.assert_allclose(box.margins(drawn, points), box.margins(drawn)[:, points], rtol=1e-5, atol=1e-5)
+
+
+def _signed(data: Data) -> tuple[Any, Any, Any, Any]:
+    return (
+        np.column_stack([data.X_train, np.ones(len(data.y_train))]),
+        2.0 * data.y_train - 1.0,
+        np.column_stack([data.X_test, np.ones(len(data.y_test))]),
+        2.0 * data.y_test - 1.0,
+    )
+
+
+@pytest.mark.parametrize("form", ["newton", "newton_residual"])
+def test_newton_is_the_formula_of_the_design(form: str) -> None:
+    """c_ti = -y_t y_i x_tᵀ H⁻¹ x_i, H = XᵀWX + λ; residual: times 2 h(-y_i z_i)."""
+    data = census_like(rows=80, tests=10)
+    task = data.task(precise(C=0.5))
+    X, y, T, s = _signed(data)
+    z = X @ np.append(task.learner.coef_[0], task.learner.intercept_)
+    H = X.T @ (X * (expit(z) * expit(-z))[:, None]) + np.diag([2.0] * (X.shape[1] - 1) + [0.0])
+    expected = -np.outer(s, y) * (T @ np.linalg.solve(H, X.T))
+    if form == "newton_residual":
+        expected *= 2.0 * expit(-y * z)
+    box = LogisticBox(task, form=form)
+    for t in range(3):
+        effects = box.effects(np.eye(10)[t][:, None])
+        np.testing.assert_allclose(effects[np.arange(80), 1 - data.y_train], expected[t], rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("form", ["gradient", "gradient_residual"])
+def test_the_gradient_step_is_the_paper_s(form: str) -> None:
+    """c_ti = -y_t y_i α x_t·x_i; residual: times 2 h(-y_i z_i) at the iterate before the last step."""
+    data = census_like(rows=80, tests=10)
+    box = LogisticBox(data.task(precise()), form=form)
+    X, y, T, s = _signed(data)
+    step = box._step
+    assert isinstance(step, GradientStep)
+    expected = -step.alpha * np.outer(s, y) * (T @ X.T)
+    if form == "gradient_residual":
+        expected *= 2.0 * np.abs(step.probabilities[:, 0] - data.y_train)
+    for t in range(3):
+        effects = box.effects(np.eye(10)[t][:, None])
+        np.testing.assert_allclose(effects[np.arange(80), 1 - data.y_train], expected[t], rtol=1e-9, atol=1e-12)
+
+
+def test_the_profiled_step_is_one_that_descends() -> None:
+    """1/α lies within the spectrum of H: a step that neither overshoots nor creeps."""
+    data = census_like(rows=200)
+    task = data.task(precise())
+    step = LogisticBox(task, form="gradient")._step
+    assert isinstance(step, GradientStep)
+    X, *_ = _signed(data)
+    p = task.learner.predict_proba(data.X_train)[:, 1]
+    spectrum = np.linalg.eigvalsh(X.T @ (X * (p * (1 - p))[:, None]) + np.diag([1.0] * (X.shape[1] - 1) + [0.0]))
+    assert spectrum[0] < 1.0 / step.alpha < 2.0 * spectrum[-1]
+
+
+def test_a_fit_of_zero_still_has_a_gradient_step() -> None:
+    X = np.array([[1.0], [1.0], [-1.0], [-1.0]])
+    task = Data(X, np.array([0, 1, 0, 1]), np.array([[2.0], [1.0]]), np.array([0, 1])).task(precise())
+    effects = LogisticBox(task, form="gradient").effects(np.ones((2, 1)))
+    assert np.isfinite(effects).all()
+    assert np.abs(effects).max() > 0
+
+
+def test_an_unknown_form_is_refused() -> None:
+    with pytest.raises(UnknownOption, match="newton_residual"):
+        LogisticBox(census_like().task(precise()), form="second order")
