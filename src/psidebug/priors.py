@@ -6,7 +6,9 @@ probability ε_i π_i(k). A world is an array of N codes; many worlds are an arr
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -30,18 +32,39 @@ class Prior:
         return len(self.given)
 
     @property
+    def classes(self) -> int:
+        """K, the number of classes."""
+        return int(self.moves.shape[1])
+
+    @cached_property
     def rates(self) -> Floats:
         """ε_i, the probability that label i differs from the given one."""
-        others = self.moves.copy()
-        others[np.arange(self.size), self.given] = 0.0
-        return np.asarray(others.sum(axis=1))
+        return np.asarray(self.at_alternatives(self.moves).sum(axis=0))
+
+    @cached_property
+    def alternatives(self) -> Codes:
+        """The K-1 classes other than the given one, in order: shape (K-1, N)."""
+        ranks = np.arange(self.classes - 1)[:, None]
+        return np.asarray(ranks + (ranks >= self.given))
+
+    @cached_property
+    def proposals(self) -> Floats:
+        """π_i over the alternatives, shape (K-1, N); 0 for a label that never moves."""
+        moves = self.at_alternatives(self.moves)
+        return np.divide(moves, self.rates, out=np.zeros_like(moves), where=self.rates > 0)
+
+    def at_alternatives(self, table: Floats) -> Floats:
+        """The entries of an (N, K) table at the alternatives, shape (K-1, N): every alternative is one long row."""
+        if self.classes == 2:
+            return np.where(self.given == 0, table[:, 1], table[:, 0])[None]
+        return np.take_along_axis(table.T, self.alternatives, axis=0)
 
     def draw(self, count: int, rng: np.random.Generator) -> Codes:
         """``count`` worlds, by inverting the cumulative distribution of each label."""
         uniform = rng.random((count, self.size))
         steps = np.cumsum(self.moves, axis=1)
         world = np.zeros((count, self.size), dtype=np.intp)
-        for k in range(self.moves.shape[1] - 1):
+        for k in range(self.classes - 1):
             world += uniform >= steps[:, k]
         return world
 
@@ -50,6 +73,13 @@ class Prior:
         with np.errstate(divide="ignore"):
             log_moves = np.log(self.moves)
         return np.asarray(log_moves[np.arange(self.size), worlds].sum(axis=1))
+
+    def tilted(self, exponents: Floats) -> Prior:
+        """The prior with label i's class k made exp(exponents[i, k]) times as likely, then normalised."""
+        with np.errstate(divide="ignore"):
+            logits = np.log(self.moves) + exponents
+        weights = np.exp(logits - logits.max(axis=1, keepdims=True))
+        return Prior(self.given, weights / weights.sum(axis=1, keepdims=True))
 
 
 def noise(given: Codes, classes: int, rate: float | npt.ArrayLike, proposal: npt.ArrayLike | None = None) -> Prior:
@@ -65,14 +95,42 @@ def noise(given: Codes, classes: int, rate: float | npt.ArrayLike, proposal: npt
         )
     if not np.all(np.isfinite(rates)) or np.any(rates < 0) or np.any(rates >= 1):
         raise InvalidPrior("a noise rate is a probability of at least 0 and below 1 (for instance 0.05).")
-    targets = _proposals(given, classes, proposal)
-    moves = targets * np.broadcast_to(rates, given.shape)[:, None]
+    moves = _proposals(given, classes, proposal) * np.broadcast_to(rates, given.shape)[:, None]
     moves[np.arange(len(given)), given] = 1.0 - moves.sum(axis=1)
     return Prior(given, moves)
 
 
+def noise_by_group(
+    given: Codes, classes: int, groups: Sequence[Hashable], rates: Mapping[Hashable, float], *, otherwise: float
+) -> Prior:
+    """One noise rate for each value of a column (annotator, source); ``otherwise`` for values without one."""
+    if len(groups) != len(given):
+        raise InvalidPrior(f"the column that gives the noise rates has {len(groups)} values for {len(given)} rows.")
+    unknown = set(rates) - set(groups)
+    if unknown:
+        raise InvalidPrior(
+            f"a noise rate is given for {sorted(map(repr, unknown))[0]}, which the column never has: it has "
+            f"{', '.join(sorted(map(repr, set(groups)))[:6])}."
+        )
+    return noise(given, classes, np.array([rates.get(group, otherwise) for group in groups], dtype=np.float64))
+
+
+def informed(given: Codes, probabilities: Floats, rate: float) -> Prior:
+    """A prior that a model's own probabilities inform: ε_i in proportion to 1 - p_i(y_i), ``rate`` on average.
+
+    A wrong label moves to class k in proportion to p_i(k). No ε_i exceeds one half: that a label is wrong is never
+    taken for granted beforehand.
+    """
+    table = np.asarray(probabilities, dtype=np.float64)
+    if table.ndim != 2 or len(table) != len(given) or not np.all(np.isfinite(table)) or np.any(table < 0):
+        raise InvalidPrior("an informed prior takes a table of probabilities, one row per training row.")
+    doubts = 1.0 - table[np.arange(len(given)), given]
+    if doubts.sum() <= 0:
+        return noise(given, table.shape[1], rate)
+    return noise(given, table.shape[1], np.minimum(rate * doubts / doubts.mean(), 0.5), table + 1e-12)
+
+
 def _proposals(given: Codes, classes: int, proposal: npt.ArrayLike | None) -> Floats:
-    rows = np.arange(len(given))
     if proposal is None:
         targets = np.full((len(given), classes), 1.0)
     else:
@@ -80,13 +138,12 @@ def _proposals(given: Codes, classes: int, proposal: npt.ArrayLike | None) -> Fl
         if table.shape not in ((classes, classes), (len(given), classes)):
             raise InvalidPrior(
                 f"a proposal is a table of {classes} × {classes} by given class, or {len(given)} × {classes} by row: "
-                "got "
-                f"shape {table.shape}."
+                f"got shape {table.shape}."
             )
         if not np.all(np.isfinite(table)) or np.any(table < 0):
             raise InvalidPrior("a proposal holds probabilities: numbers of at least 0.")
         targets = (table[given] if table.shape == (classes, classes) else table).copy()
-    targets[rows, given] = 0.0
+    targets[np.arange(len(given)), given] = 0.0
     totals = targets.sum(axis=1)
     if np.any(totals <= 0):
         raise InvalidPrior("a proposal must leave each label at least one other class to move to.")

@@ -1,56 +1,111 @@
-"""The waist, the only module that knows both sides: gray box + prior + symptom → program → engine → PS of every label."""
+"""The waist, which alone knows both sides: gray box, prior and symptom → program → engine → PS of every label."""
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import replace
 
-from psidebug.errors import InvalidSymptom, TooManyWorlds, UnknownOption
-from psidebug.graybox.protocol import GrayBox, LinearGrayBox, Worlds
-from psidebug.inference.closed_form import saddle_point
-from psidebug.inference.enumeration import enumerate_worlds, worlds_of
+import numpy as np
+import numpy.typing as npt
+
+from psidebug.errors import InvalidSymptom, UnknownOption
+from psidebug.graybox.protocol import GrayBox, LinearGrayBox, Worlds, coefficients_of
+from psidebug.inference.closed_form import closed_form
+from psidebug.inference.enumeration import enumeration
 from psidebug.inference.estimates import Estimates
+from psidebug.inference.linear import LinearSymptom
+from psidebug.inference.linear_learner import LinearLearner
+from psidebug.inference.sampling import sampling
+from psidebug.inference.tilting import tilting
 from psidebug.priors import Floats, Prior
+from psidebug.program.distributions import Labels
+from psidebug.program.expressions import Learner
 from psidebug.symptoms import Symptom
 
-ENGINES = ("auto", "closed_form", "enumeration")
+ENGINES = ("auto", "closed_form", "enumeration", "sampling", "tilting")
+FEW_WORLDS = 2**12
+"""Up to this many worlds, visiting them all is the cheapest engine that is exact for any symptom."""
+SAMPLED_WORLDS = 10_000
 
 
-def sufficiency(graybox: GrayBox, prior: Prior, symptom: Symptom, *, engine: str = "auto") -> Estimates:
-    """PS of every label, by the named engine or by the cheapest that can answer.
+def sufficiency(
+    graybox: GrayBox,
+    prior: Prior,
+    symptom: Symptom,
+    *,
+    engine: str = "auto",
+    rng: np.random.Generator | None = None,
+) -> Estimates:
+    """PS of every label, by the named engine or by the cheapest whose answer is good enough.
 
     PS(i) = P( φ(Â(w[Y_i ← y_i])) | ¬φ(Â(w)), Y_i ≠ y_i ), w ~ p_T, with the gray box Â in place of the learner.
     """
-    if engine not in ENGINES:
+    if not isinstance(engine, str) or engine not in ENGINES:
         raise UnknownOption(f"engine={engine!r} is not one of {', '.join(ENGINES)}.")
-    if engine == "enumeration":
-        return _enumerated(graybox, prior, symptom)
+    chosen, why = (engine, "") if engine != "auto" else _cheapest(graybox, prior, symptom)
+    chance = np.random.default_rng(0) if rng is None else rng
+    match chosen:
+        case "closed_form":
+            answer = closed_form(_linear_symptom(graybox, prior, symptom))
+        case "tilting":
+            learner, renumbered = _linear_learner(graybox, prior, symptom)
+            answer = tilting(prior, learner, renumbered, rng=chance)
+        case "sampling":
+            watched, renumbered = _watched(symptom)
+            answer = sampling(prior, _asked(graybox, watched), renumbered, worlds=SAMPLED_WORLDS, rng=chance)
+        case _:
+            watched, renumbered = _watched(symptom)
+            answer = enumeration(prior, _asked(graybox, watched), renumbered)
+    return replace(answer, reason=f"{why}{answer.reason}")
+
+
+def _cheapest(graybox: GrayBox, prior: Prior, symptom: Symptom) -> tuple[str, str]:
+    """The engine to take, and why, as the start of a sentence."""
+    few = Labels(prior).support_size(None) <= FEW_WORLDS
     if isinstance(graybox, LinearGrayBox):
         line = symptom.linearised(graybox.actual)
-        if line is not None:
-            return saddle_point(prior, graybox.effects(line.weights), line.threshold)
-    if engine == "closed_form":
+        if line is not None and (line.exact or not few):
+            return "closed_form", "" if line.exact else "the symptom was linearised at the actual margins; "
+        return ("enumeration", "there are few worlds; ") if few else ("tilting", "the symptom is not linear; ")
+    if few:
+        return "enumeration", "the gray box is not linear and there are few worlds; "
+    return "sampling", "the gray box is not linear and the worlds are too many to visit; "
+
+
+def _linear_symptom(graybox: GrayBox, prior: Prior, symptom: Symptom) -> LinearSymptom:
+    line = symptom.linearised(graybox.actual) if isinstance(graybox, LinearGrayBox) else None
+    if line is None or not isinstance(graybox, LinearGrayBox):
         raise InvalidSymptom(
             f"the closed form needs a gray box that is linear in the labels and a symptom that is one linear "
-            "constraint; "
-            f"with {graybox.name!r}, «{symptom}» is not. Use engine='enumeration', one bug, or symptom='log_loss'."
+            f"constraint; with {graybox.name!r}, «{symptom}» is not. Use engine='auto', one bug, or "
+            f"symptom='log_loss'."
         )
-    try:
-        next(worlds_of(prior))
-    except TooManyWorlds as error:
+    return LinearSymptom(prior, graybox.effects(line.weights), line.threshold)
+
+
+def _linear_learner(graybox: GrayBox, prior: Prior, symptom: Symptom) -> tuple[LinearLearner, Symptom]:
+    """The gray box on the watched points only, with all its coefficients in memory."""
+    if not isinstance(graybox, LinearGrayBox):
         raise InvalidSymptom(
-            f"no engine can answer for «{symptom}» with the gray box {graybox.name!r} on {prior.size} labels: it is "
-            "not one "
-            f"linear constraint, and the worlds are too many to enumerate. Use symptom='log_loss', or name one bug."
-        ) from error
-    return _enumerated(graybox, prior, symptom)
+            f"tilting needs a gray box that is linear in the labels, which {graybox.name!r} is not. Use "
+            f"engine='sampling' or 'enumeration'."
+        )
+    watched, renumbered = _watched(symptom)
+    points = np.arange(len(graybox.actual)) if watched is None else watched
+    return LinearLearner(prior.given, graybox.actual[points], coefficients_of(graybox, points)), renumbered
 
 
-def _enumerated(graybox: GrayBox, prior: Prior, symptom: Symptom) -> Estimates:
-    points = None if symptom.points is None else np.array(sorted(symptom.points), dtype=np.intp)
-    if points is not None:
-        symptom = symptom.renumbered({int(point): position for position, point in enumerate(points)})
+def _watched(symptom: Symptom) -> tuple[npt.NDArray[np.intp] | None, Symptom]:
+    """The points that the symptom looks at (None: all), and the symptom with them numbered from 0."""
+    if symptom.points is None:
+        return None, symptom
+    points = np.array(sorted(symptom.points), dtype=np.intp)
+    return points, symptom.renumbered({int(point): position for position, point in enumerate(points)})
+
+
+def _asked(graybox: GrayBox, points: npt.NDArray[np.intp] | None) -> Learner:
+    """The gray box as the learner of a program: labels → margins of the watched points."""
 
     def learner(worlds: Worlds) -> Floats:
         return graybox.margins(worlds, points)
 
-    return enumerate_worlds(prior, learner, symptom)
+    return learner

@@ -1,83 +1,105 @@
-"""One linear symptom needs no sampling.
+"""One linear symptom needs no sampling: PS of every label exactly, to a stated tolerance.
 
-φ holds while T = Σ_j c_j(w_j) < M, where c_j(k) is the effect of label j moving to class k (0 for the given one). With
-the other labels' sum T_-i, and label i moving to class k with probability π_i(k),
-
-    PS(i) = Σ_k π_i(k) P(M - c_i(k) ≤ T_-i < M) / Σ_k π_i(k) P(T_-i ≥ M - c_i(k)).
-
-Near the threshold the tail of T falls like exp(-λ t), where the saddle point λ solves K'(λ) = M and
-K(λ) = Σ_j log Σ_k p_j(k) exp(λ c_j(k)). To first order, then,
-
-    PS(i) ≈ Σ_k π_i(k) (exp(λ c_i(k)) - 1)⁺ / Σ_k π_i(k) exp(λ c_i(k)),
-
-for two classes 1 - exp(-λ c_i), and P(Y_i = k | ¬φ) is the tilted prior p_i(k) exp(λ c_i(k)) / Σ.
+Few labels: all sums are listed; or the likely ones, where few labels are likely to move. Many: the characteristic
+function of the tilted sum is inverted. Very many: so it is
+for the rows near the top and for a sample of the others; the rest take the O(N) saddle-point form, corrected by what
+the sample shows, and the largest deviation on a second sample is the stated error.
 """
 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
-from scipy.optimize import brentq
-from scipy.special import logsumexp
 
-from psidebug.errors import NoWorldWithout, SymptomAbsent
-from psidebug.inference.estimates import Estimates
-from psidebug.priors import Prior
+from psidebug.inference.characteristic import Inversion, Rows, invert
+from psidebug.inference.estimates import Estimates, Tails, exact_estimates
+from psidebug.inference.linear import LinearSymptom
+from psidebug.inference.listing import listed_tails
+from psidebug.inference.subset_sums import MOST_SUMS, subset_sum_tails, sums_in_all
+from psidebug.inference.tilt import first_order_sufficiency
+from psidebug.priors import Floats
 
-Floats = npt.NDArray[np.float64]
+MOST_ROWS = 20_000
+"""Up to this many labels, each is inverted; beyond, only the first and samples are."""
+TOP = 2000
+SAMPLE = 256
 
 
-def saddle_point(prior: Prior, effects: Floats, threshold: float) -> Estimates:
-    """PS of every label to first order in O(N K), for φ: Σ_j effects[j, w_j] < threshold."""
-    if threshold <= 0:
-        raise SymptomAbsent(
-            "the symptom does not hold for the labels as given, so they cannot be its cause. Ask about a symptom "
-            "that the "
-            "classifier shows."
-        )
-    largest = np.where(prior.moves > 0, effects, -np.inf).max(axis=1)
-    if largest.sum() < threshold:
-        raise NoWorldWithout(
-            "no change of labels removes this symptom, as far as the gray box can tell. Ask about a milder symptom, or "
-            "allow more labels to be wrong."
-        )
-    with np.errstate(divide="ignore"):
-        log_moves = np.log(prior.moves)
-    tilt = _tilt(log_moves, effects, threshold)
-    exponents = log_moves + tilt * effects
-    log_norms = logsumexp(exponents, axis=1)
-    posterior = np.exp(exponents - log_norms[:, None])
-
-    rows = np.arange(prior.size)
-    others = exponents.copy()
-    others[rows, prior.given] = -np.inf
-    share = np.exp(others - logsumexp(others, axis=1, keepdims=True))
-    ps = (share * -np.expm1(-tilt * np.maximum(effects, 0.0))).sum(axis=1)
-    others[rows, prior.given] = -np.inf
-    return Estimates(
-        ps=ps,
-        low=ps,
-        high=ps,
-        p_wrong=1.0 - posterior[rows, prior.given],
-        proposed=others.argmax(axis=1),
-        log_p_without=float(log_norms.sum() - tilt * threshold),
-        engine="closed_form",
-        reason="the symptom is one linear constraint; its tail was taken to first order at the saddle point",
+def closed_form(symptom: LinearSymptom) -> Estimates:
+    """PS of every label for φ: Σ_j c_j(w_j) < M."""
+    rows = symptom.prior.size
+    if sums_in_all(symptom) <= MOST_SUMS:
+        tails, error = subset_sum_tails(symptom), np.zeros(rows)
+        how = "on few labels; all its sums were listed"
+    else:
+        inversion = invert(symptom)
+        listed = None if inversion.complete else listed_tails(symptom, inversion.tilt)
+        if listed is not None:
+            tails, error = listed
+            how = "; the sums that matter were listed"
+        elif rows <= MOST_ROWS:
+            tails, error = inversion.sufficiency(np.arange(rows))
+            how = "; the characteristic function of its sum was inverted for every label"
+        else:
+            tails, error = _mostly_saddle_point(inversion)
+            how = f"; its sum was inverted for the first {TOP} labels, the others have the corrected saddle-point form"
+    return exact_estimates(
+        symptom.prior, tails, error=error, engine="closed_form", reason=f"the symptom is one linear constraint {how}"
     )
 
 
-def _tilt(log_moves: Floats, effects: Floats, threshold: float) -> float:
-    """λ ≥ 0 with K'(λ) = M; 0 when the prior already expects the sum to pass the threshold."""
-    scale = float(np.abs(effects).max())
+def _mostly_saddle_point(inversion: Inversion) -> tuple[Tails, Floats]:
+    """Tails exact for the rows with the highest first-order PS, interpolated for the others, with the error of that.
 
-    def excess(tilt: float) -> float:
-        exponents = log_moves + tilt * effects / scale
-        weights = np.exp(exponents - exponents.max(axis=1, keepdims=True))
-        return float((weights * effects).sum(axis=1) @ (1.0 / weights.sum(axis=1))) - threshold
+    log(moved / kept) is λc to first order, and a smooth function of c beyond: what is beyond is measured on rows spread
+    over the range of c, and interpolated. Half of the sample measures, half checks.
+    """
+    symptom, tilt = inversion.symptom, inversion.tilt
+    first = first_order_sufficiency(symptom, tilt)
+    order = np.argpartition(first, len(first) - TOP)
+    top, rest = order[-TOP:], order[:-TOP]
+    moves = symptom.moves[:, rest]
+    strength = moves[0] if len(moves) == 1 else first[rest]
+    spread = _spread(strength, 2 * SAMPLE)
+    known, check = spread[::2], spread[1::2]
+    measured, _ = inversion.sufficiency(rest[known])
+    beyond = (
+        np.log(np.maximum(measured.moved, 1e-300) / np.maximum(measured.kept, 1e-300)) - tilt.rate * moves[:, known]
+    )
+    base = float(np.median(measured.kept))
 
-    if excess(0.0) >= 0:
-        return 0.0
-    high = 1.0
-    while excess(high) < 0 and high < 1e6:
-        high *= 2.0
-    return float(brentq(excess, 0.0, high, xtol=1e-12, rtol=1e-12)) / scale if excess(high) > 0 else high / scale
+    def interpolated(at: Rows | slice) -> Tails:
+        ratio = tilt.rate * moves[:, at]
+        for k in range(len(ratio)):
+            ratio[k] += np.interp(strength[at], strength[known], beyond[k])
+        return Tails(
+            kept=np.full(ratio.shape[1], base),
+            moved=base * np.exp(ratio),
+            turned=np.where(moves[:, at] > 0, base * np.expm1(np.maximum(ratio, 0.0)), 0.0),
+            log_scale=tilt.log_norm - tilt.log_norms[rest[at]] - tilt.rate * symptom.threshold,
+        )
+
+    best, top_error = inversion.sufficiency(top)
+    truth, truth_error = inversion.sufficiency(rest[check])
+    proposals = symptom.prior.proposals[:, rest[check]]
+    deviation = np.abs(interpolated(check).sufficiency(proposals) - truth.sufficiency(proposals)) + truth_error
+    error = np.full(len(first), float(deviation.max(initial=0.0)))
+    error[top] = top_error
+    return _merged(len(first), (top, best), (rest, interpolated(slice(None)))), error
+
+
+def _spread(values: Floats, count: int) -> Rows:
+    """Positions of about ``count`` values from smallest to largest, in increasing order and without repeats."""
+    some = np.arange(0, len(values), max(len(values) // (16 * count), 1))
+    some = np.unique(np.concatenate([some, [int(values.argmin()), int(values.argmax())]]))
+    ordered = some[np.argsort(values[some], kind="stable")]
+    chosen = ordered[np.unique(np.linspace(0, len(ordered) - 1, count).astype(np.intp))]
+    return np.asarray(chosen[np.concatenate([[True], np.diff(values[chosen]) > 0])])
+
+
+def _merged(size: int, *parts: tuple[Rows, Tails]) -> Tails:
+    width = len(parts[0][1].moved)
+    merged = Tails(np.empty(size), np.empty((width, size)), np.empty((width, size)), np.empty(size))
+    for rows, tails in parts:
+        merged.kept[rows], merged.log_scale[rows] = tails.kept, tails.log_scale
+        merged.moved[:, rows], merged.turned[:, rows] = tails.moved, tails.turned
+    return merged

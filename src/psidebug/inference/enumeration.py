@@ -2,81 +2,99 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from itertools import product
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from psidebug.errors import NoWorldWithout, TooManyWorlds
-from psidebug.inference.estimates import Estimates
+from psidebug.inference.estimates import Estimates, Tails, exact_estimates
 from psidebug.priors import Prior
+from psidebug.program.distributions import Labels
 from psidebug.program.expressions import Learner
-from psidebug.program.interpreter import finish, start
-from psidebug.program.paper import sufficiency
-from psidebug.program.transformations import reuse_samples
+from psidebug.program.interpreter import interpret
+from psidebug.program.statements import Program, Sample
 from psidebug.symptoms import Symptom
 
 MOST_WORLDS = 2**22
-BLOCK = 2**14
 
 
-def worlds_of(prior: Prior) -> Iterator[npt.NDArray[np.intp]]:
-    """Every world of positive probability, in blocks. Refuses beyond about four million."""
-    options = [np.flatnonzero(row > 0) for row in prior.moves]
-    count = 1
-    for choices in options:
-        count *= len(choices)
-        if count > MOST_WORLDS:
-            raise TooManyWorlds(
-                f"{prior.size} labels have more than {MOST_WORLDS:,} possible worlds, too many to enumerate. Use "
-                "another "
-                f"engine (engine='closed_form'), or give most rows a noise rate of 0."
-            )
-    for first in range(0, count, BLOCK):
-        number = np.arange(first, min(first + BLOCK, count))
-        block = np.empty((len(number), prior.size), dtype=np.intp)
-        for label, choices in enumerate(options):
-            number, digit = np.divmod(number, len(choices))
-            block[:, label] = choices[digit]
-        yield block
+def meaning(program: Program, index: int | None = None) -> dict[Any, float]:
+    """The distribution over returned values that a program specifies: P(value), over all worlds that return.
 
-
-def enumerate_worlds(prior: Prior, learner: Learner, symptom: Symptom) -> Estimates:
-    """PS of every label by running the program "psi" (samples shared between labels) in all worlds.
-
-    The learner is asked once for each world, and once more for each label put back.
+    Values that are arrays (pairs) are tuples here.
     """
-    program = reuse_samples(sufficiency(prior, learner, symptom))
-    size, classes = prior.moves.shape
-    returned, back = np.zeros(size), np.zeros(size)
-    gone, moved = 0.0, np.zeros((size, classes))
-    for worlds in worlds_of(prior):
-        probability = np.exp(prior.log_probability(worlds))
-        state = start(program, {"Γ.Y": worlds})
-        alive = probability[state.worlds]
-        gone += alive.sum()
-        for k in range(classes):
-            moved[:, k] += alive @ (state.variables["Γ.Y"] == k)
-        for i in range(size):
-            result = finish(program, state, index=i)
-            weight = probability[result.worlds]
-            returned[i] += weight.sum()
-            back[i] += weight @ result.values.astype(np.float64)
-    if gone == 0.0:
+    samples = [statement for statement in program.statements if isinstance(statement, Sample)]
+    size = int(np.prod([float(each.distribution.support_size(index)) for each in samples]))
+    if size > MOST_WORLDS:
+        raise TooManyWorlds(f"this program has {size:,} worlds, more than the {MOST_WORLDS:,} that can be enumerated.")
+    weights: defaultdict[Any, float] = defaultdict(float)
+    for blocks in product(*(each.distribution.support(index) for each in samples)):
+        grid = np.indices([len(values) for values, _ in blocks]).reshape(len(blocks), -1)
+        draws = {each.target: values[pick] for each, (values, _), pick in zip(samples, blocks, grid, strict=True)}
+        chance = np.prod([p[pick] for (_, p), pick in zip(blocks, grid, strict=True)], axis=0)
+        result = interpret(program, draws, index)
+        for value, weight in zip(
+            result.values.tolist(), chance[result.worlds] * np.exp(result.log_weights), strict=True
+        ):
+            weights[tuple(value) if isinstance(value, list) else value] += float(weight)
+    total = sum(weights.values())
+    if total == 0:
+        raise NoWorldWithout("the program returns in no world: its observations contradict each other or the prior.")
+    return {value: weight / total for value, weight in weights.items()}
+
+
+def mean(program: Program, index: int | None = None) -> float:
+    """The expected value of what a program returns; for a Bernoulli variable, its probability of being true."""
+    return sum(float(value) * probability for value, probability in meaning(program, index).items())
+
+
+def enumeration(prior: Prior, learner: Learner, symptom: Symptom) -> Estimates:
+    """PS, PN and PNS of every label from the symptom in all worlds; the learner is asked once for each world.
+
+    Worlds are numbered with one digit per label, so that the world in which label i is put back is an addition away.
+    """
+    worlds = Labels(prior)
+    size = worlds.support_size(None)
+    if size > MOST_WORLDS:
+        raise TooManyWorlds(
+            f"{prior.size} labels have more than {MOST_WORLDS:,} possible worlds, too many to enumerate. Use another "
+            f"engine ('closed_form', 'tilting', 'sampling'), or give most rows a noise rate of 0."
+        )
+    blocks = [(probability, ~symptom.holds(learner(labels))) for labels, probability in worlds.support(None)]
+    probability = np.concatenate([block for block, _ in blocks])
+    gone = np.concatenate([block for _, block in blocks])
+    if not gone.any():
         raise NoWorldWithout(
             "the symptom holds in every world that the prior allows: no change of labels removes it. Raise the noise "
-            "rate "
-            "of more rows, or ask about a milder symptom."
+            "rate of more rows, or ask about a milder symptom."
         )
-    ps = np.divide(back, returned, out=np.zeros(size), where=returned > 0)
-    moved[np.arange(size), prior.given] = -1.0
-    return Estimates(
-        ps=ps,
-        low=ps,
-        high=ps,
-        p_wrong=returned / gone,
-        proposed=moved.argmax(axis=1),
-        log_p_without=float(np.log(gone)),
+    return exact_estimates(
+        prior,
+        _tails(prior, probability, gone),
+        error=0.0,
         engine="enumeration",
-        reason="every world was visited; the answer is exact",
+        reason=f"all {size:,} worlds were visited; the answer is exact",
+        learner_calls=size,
     )
+
+
+def _tails(prior: Prior, probability: Any, gone: Any) -> Tails:
+    kept, log_scale = np.zeros(prior.size), np.zeros(prior.size)
+    moved, turned = np.zeros((prior.classes - 1, prior.size)), np.zeros((prior.classes - 1, prior.size))
+    stride = 1
+    for i in range(prior.size):
+        options = np.flatnonzero(prior.moves[i] > 0)
+        shape = (-1, len(options), stride)
+        here, chance = gone.reshape(shape), probability.reshape(shape)
+        own = int(np.flatnonzero(options == prior.given[i])[0])
+        others = chance[:, own] / prior.moves[i, prior.given[i]]
+        kept[i] = others[here[:, own]].sum()
+        for digit, option in enumerate(options):
+            if digit != own:
+                k = int(option) - (option > prior.given[i])
+                moved[k, i] = others[here[:, digit]].sum()
+                turned[k, i] = others[here[:, digit] & ~here[:, own]].sum()
+        stride *= len(options)
+    return Tails(kept, moved, turned, log_scale)

@@ -7,24 +7,105 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from psidebug.priors import Codes, Floats, Prior
 
 
 @dataclass(frozen=True, eq=False)
 class Estimates:
-    """PS of each label with its error bar, and the posterior that the label differs.
+    """PS of each label with its error bar, its two companions, and the posterior that the label differs.
 
-    ``ps[i]`` is P(φ(w[Y_i ← y_i]) | ¬φ(w), Y_i ≠ y_i); ``low`` and ``high`` bound it; ``p_wrong[i]`` is
-    P(Y_i ≠ y_i | ¬φ(w)); ``proposed[i]`` is the other class that label i most likely has, given ¬φ.
-    The product ``ps * p_wrong`` is what the paper's figure "parallel-psi" computes as printed.
+    All are arrays with one entry per label; with w ~ p_T:
+
+    - ``ps``: sufficiency, P(φ(w[Y_i ← y_i]) | ¬φ(w), Y_i ≠ y_i);
+    - ``pn``: necessity, P(¬φ(w[Y_i ← other]) | φ(w), Y_i = y_i), the other value drawn from π_i;
+    - ``pns``: necessity and sufficiency, P(φ(w[Y_i ← y_i]), ¬φ(w[Y_i ← other]));
+    - ``p_wrong``: P(Y_i ≠ y_i | ¬φ(w)). ``ps * p_wrong`` is what the figure "parallel-psi" computes as printed.
+    - ``proposed``: the other class that label i most likely has, given ¬φ.
     """
 
     ps: Floats
+    standard_error: Floats
+    """Of ``ps``; 0 where it was not sampled."""
     low: Floats
     high: Floats
+    """Bounds on ``ps``: a 95% interval where it was sampled, otherwise the stated error of the arithmetic."""
+    pn: Floats
+    pns: Floats
     p_wrong: Floats
-    proposed: npt.NDArray[np.intp]
+    proposed: Codes
+    effective_sample_size: Floats
+    """Worlds that the estimate is worth; infinite where it was not sampled."""
     log_p_without: float
     """log P(¬φ) under the prior: how rare the worlds without the symptom are."""
     engine: str
     reason: str
+    """Why this engine, and how it got the answer."""
+    learner_calls: int = 0
+    """Worlds in which the learner or its gray box was asked."""
+    warnings: tuple[str, ...] = ()
+    """When the answer is not to be trusted, why."""
+
+    @property
+    def joint(self) -> Floats:
+        """P(Y_i ≠ y_i and φ(w[Y_i ← y_i]) | ¬φ(w)): the figure "parallel-psi" as printed."""
+        return np.asarray(self.ps * self.p_wrong)
+
+
+@dataclass(frozen=True, eq=False)
+class Tails:
+    """For each label i, how often the symptom is gone, given the other labels' worlds.
+
+    ``kept[i]`` is P(¬φ | Y_i = y_i), ``moved[k, i]`` is P(¬φ | Y_i = k-th alternative) and ``turned[k, i]`` is
+    P(¬φ if Y_i is that alternative, φ if Y_i = y_i), each times exp(-``log_scale[i]``) so that none underflows.
+    """
+
+    kept: Floats
+    moved: Floats
+    turned: Floats
+    log_scale: Floats
+
+    def sufficiency(self, proposals: Floats) -> Floats:
+        """PS(i) = Σ_k π_i(k) turned / Σ_k π_i(k) moved; 0 where the symptom never goes with label i different."""
+        gone = (proposals * self.moved).sum(axis=0)
+        back = (proposals * self.turned).sum(axis=0)
+        return np.asarray(np.clip(np.divide(back, gone, out=np.zeros_like(gone), where=gone > 0), 0.0, 1.0))
+
+
+def exact_estimates(
+    prior: Prior, tails: Tails, *, error: float | Floats, engine: str, reason: str, learner_calls: int = 0
+) -> Estimates:
+    """Everything that follows from the tails: PS, PN, PNS, the posterior and the proposed class.
+
+    P(¬φ) = (1 - ε_i) kept + ε_i Σ_k π_i(k) moved, the same for every i.
+    """
+    scale = np.exp(tails.log_scale)
+    weights = prior.proposals * tails.moved
+    gone, turned = weights.sum(axis=0), (prior.proposals * tails.turned).sum(axis=0)
+    ps = tails.sufficiency(prior.proposals)
+    wrong, right = prior.rates * gone, (1.0 - prior.rates) * tails.kept
+    total = wrong + right
+    still = 1.0 - scale * tails.kept
+    reference = int(np.argmax(total))
+    return Estimates(
+        ps=ps,
+        standard_error=np.zeros(prior.size),
+        low=np.where(ps > 0, np.clip(ps - error, 0.0, 1.0), 0.0),
+        high=np.where(turned > 0, np.clip(ps + error, 0.0, 1.0), 0.0),
+        pn=np.clip(np.divide(scale * turned, still, out=np.zeros_like(still), where=still > 1e-12), 0.0, 1.0),
+        pns=np.clip(scale * turned, 0.0, 1.0),
+        p_wrong=np.divide(wrong, total, out=np.zeros_like(total), where=total > 0),
+        proposed=prior.alternatives[weights.argmax(axis=0), np.arange(prior.size)],
+        effective_sample_size=np.full(prior.size, np.inf),
+        log_p_without=float(np.log(total[reference]) + tails.log_scale[reference]) if total[reference] > 0 else -np.inf,
+        engine=engine,
+        reason=reason,
+        learner_calls=learner_calls,
+    )
+
+
+def wilson_interval(successes: npt.ArrayLike, trials: npt.ArrayLike, z: float = 1.96) -> tuple[Floats, Floats]:
+    """Wilson's interval for a proportion; (0, 1) where nothing was tried."""
+    k, n = np.asarray(successes, dtype=np.float64), np.asarray(trials, dtype=np.float64)
+    centre = (k + z**2 / 2) / (n + z**2)
+    half = z / (n + z**2) * np.sqrt(np.divide(k * (n - k), n, out=np.zeros_like(n), where=n > 0) + z**2 / 4)
+    return np.clip(centre - half, 0.0, 1.0), np.clip(centre + half, 0.0, 1.0)

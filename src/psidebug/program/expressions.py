@@ -7,36 +7,44 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from psidebug.priors import Codes, Floats, Prior
 from psidebug.symptoms import Symptom
 
 Array = npt.NDArray[Any]
-Learner = Callable[[npt.NDArray[np.intp]], npt.NDArray[np.float64]]
+Learner = Callable[[Codes], Floats]
 """𝒜: labels of many worlds (worlds, N) → margins (worlds, points, K-1)."""
 
 
 @dataclass(frozen=True)
 class State:
-    """Values of the variables in the worlds still running, and the index i that the program is about."""
+    """Values of the variables in the worlds still running, their weights, and the index i the program is about."""
 
     variables: Mapping[str, Array]
     worlds: npt.NDArray[np.intp]
+    log_weights: Floats
     index: int | None
+
+    @classmethod
+    def of(cls, worlds: int) -> State:
+        """The state before the first statement."""
+        return cls({}, np.arange(worlds), np.zeros(worlds), index=None)
 
     def only(self, kept: npt.NDArray[np.bool_]) -> State:
         """The same state in some of its worlds."""
         if kept.all():
             return self
-        return State({name: value[kept] for name, value in self.variables.items()}, self.worlds[kept], self.index)
+        variables = {name: value[kept] for name, value in self.variables.items()}
+        return State(variables, self.worlds[kept], self.log_weights[kept], self.index)
 
     def with_value(self, name: str, value: Array) -> State:
         """The same state with one variable set."""
-        return State({**self.variables, name: value}, self.worlds, self.index)
+        return replace(self, variables={**self.variables, name: value})
 
 
 class Expression(ABC):
@@ -148,6 +156,38 @@ class LabelDiffers(Expression):
 
     def __str__(self) -> str:
         return f"{self.labels}_i ≠ y^i"
+
+
+@dataclass(frozen=True, eq=False)
+class GivenLabel(Expression):
+    """y^i: the label that row i was given."""
+
+    given: Codes
+    about_index = True
+
+    def evaluate(self, state: State) -> Array:
+        """The code, once per world."""
+        return np.full(len(state.worlds), self.given[state.index])
+
+    def __str__(self) -> str:
+        return "y^i"
+
+
+@dataclass(frozen=True, eq=False)
+class LogRatio(Expression):
+    """log p_T(Γ.Y) / q(Γ.Y): the weight that undoes drawing from q instead of p_T."""
+
+    labels: str
+    target: Prior
+    drawn_from: Prior
+
+    def evaluate(self, state: State) -> Array:
+        """Difference of the log probabilities of each world."""
+        worlds = state.variables[self.labels]
+        return self.target.log_probability(worlds) - self.drawn_from.log_probability(worlds)
+
+    def __str__(self) -> str:
+        return f"log p_T({self.labels}) - log q({self.labels})"
 
 
 @dataclass(frozen=True, eq=False)

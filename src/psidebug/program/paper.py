@@ -1,11 +1,25 @@
-"""The paper's programs, by name."""
+"""The paper's programs, by name, and their companions."""
 
 from __future__ import annotations
 
 from psidebug.priors import Prior
-from psidebug.program.expressions import AnyOf, LabelDiffers, Learned, Learner, Not, Pair, Shows, Variable
-from psidebug.program.statements import Bernoulli, Intervene, Let, Observe, Program, Return, Sample
+from psidebug.program.distributions import Alternative, Bernoulli, Labels
+from psidebug.program.expressions import (
+    AnyOf,
+    Constant,
+    GivenLabel,
+    LabelDiffers,
+    Learned,
+    Learner,
+    Not,
+    Pair,
+    Shows,
+    Variable,
+)
+from psidebug.program.statements import If, Intervene, Let, Observe, Program, Return, Sample
 from psidebug.symptoms import Symptom
+
+LABELS = "Γ.Y"
 
 
 def two_coins() -> Program:
@@ -27,12 +41,71 @@ def sufficiency(prior: Prior, learner: Learner, symptom: Symptom) -> Program:
     return Program(
         "PS_i(𝒜, Γ, φ)",
         (
-            Sample("Γ.Y", prior, name="p_T"),
-            Observe(LabelDiffers("Γ.Y", prior.given)),
-            Let("c", Learned(learner, "Γ.Y")),
+            Sample(LABELS, Labels(prior)),
+            Observe(LabelDiffers(LABELS, prior.given)),
+            Let("c", Learned(learner, LABELS)),
             Observe(Not(Shows(symptom, "c"))),
-            Intervene("Γ.Y", prior.given),
-            Let("c′", Learned(learner, "Γ.Y")),
+            Intervene(LABELS, GivenLabel(prior.given)),
+            Let("c′", Learned(learner, LABELS)),
             Return(Shows(symptom, "c′")),
+        ),
+    )
+
+
+def shared_as_printed(prior: Prior, learner: Learner, symptom: Symptom) -> Program:
+    """Figure "parallel-psi" as printed: it returns 0 where the label is unchanged, and so computes the joint
+    probability P(Y_i ≠ y_i, φ(𝒜(w[Y_i ← y_i])) | ¬φ(𝒜(w))) = PS(i) · P(Y_i ≠ y_i | ¬φ), not PS(i).
+
+    Corrected, it is ``transformations.reuse_samples(sufficiency(…))``: the run is discarded for that i.
+    """
+    return Program(
+        "PS_i(𝒜, Γ, φ)",
+        (
+            Sample(LABELS, Labels(prior)),
+            Let("c", Learned(learner, LABELS)),
+            Observe(Not(Shows(symptom, "c"))),
+            If(
+                LabelDiffers(LABELS, prior.given),
+                (
+                    Intervene(LABELS, GivenLabel(prior.given)),
+                    Let("c′", Learned(learner, LABELS)),
+                    Return(Shows(symptom, "c′")),
+                ),
+            ),
+            Return(Constant(0)),
+        ),
+    )
+
+
+def necessity(prior: Prior, learner: Learner, symptom: Symptom) -> Program:
+    """PN(i) = P( ¬φ(𝒜(w[Y_i ← other])) | φ(𝒜(w)), Y_i = y_i ), the other value drawn from π_i."""
+    return Program(
+        "PN_i(𝒜, Γ, φ)",
+        (
+            Sample(LABELS, Labels(prior)),
+            Observe(Not(LabelDiffers(LABELS, prior.given))),
+            Let("c", Learned(learner, LABELS)),
+            Observe(Shows(symptom, "c")),
+            Sample("k", Alternative(prior)),
+            Intervene(LABELS, Variable("k")),
+            Let("c′", Learned(learner, LABELS)),
+            Return(Not(Shows(symptom, "c′"))),
+        ),
+    )
+
+
+def necessity_and_sufficiency(prior: Prior, learner: Learner, symptom: Symptom) -> Program:
+    """PNS(i) = P( φ(𝒜(w[Y_i ← y_i])), ¬φ(𝒜(w[Y_i ← other])) ), the other value drawn from π_i."""
+    return Program(
+        "PNS_i(𝒜, Γ, φ)",
+        (
+            Sample(LABELS, Labels(prior)),
+            Intervene(LABELS, GivenLabel(prior.given)),
+            Let("c", Learned(learner, LABELS)),
+            If(Not(Shows(symptom, "c")), (Return(Constant(0)),)),
+            Sample("k", Alternative(prior)),
+            Intervene(LABELS, Variable("k")),
+            Let("c′", Learned(learner, LABELS)),
+            Return(Not(Shows(symptom, "c′"))),
         ),
     )

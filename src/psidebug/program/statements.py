@@ -2,35 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
 
-import numpy as np
-import numpy.typing as npt
-
-from psidebug.program.expressions import Array, Expression
-
-
-class Distribution(Protocol):
-    """What a sample statement draws from."""
-
-    def draw(self, count: int, rng: np.random.Generator, /) -> Array:
-        """Independent draws, along the first axis."""
-        ...
-
-
-@dataclass(frozen=True)
-class Bernoulli:
-    """1 with probability ``mean``, else 0."""
-
-    mean: float
-
-    def draw(self, count: int, rng: np.random.Generator) -> Array:
-        """``count`` booleans."""
-        return rng.random(count) < self.mean
-
-    def __str__(self) -> str:
-        return f"Bernoulli({self.mean:g})"
+from psidebug.program.distributions import Distribution
+from psidebug.program.expressions import Expression
 
 
 class Statement:
@@ -38,7 +14,7 @@ class Statement:
 
     @property
     def about_index(self) -> bool:
-        """Whether it mentions the index i."""
+        """Whether it mentions the index i, so that its work cannot be shared between labels."""
         return False
 
 
@@ -48,15 +24,19 @@ class Sample(Statement):
 
     target: str
     distribution: Distribution
-    name: str | None = None
+
+    @property
+    def about_index(self) -> bool:
+        """Whether its distribution mentions i."""
+        return self.distribution.about_index
 
     def __str__(self) -> str:
-        return f"{self.target} := sample({self.name or self.distribution});"
+        return f"{self.target} := sample({self.distribution});"
 
 
 @dataclass(frozen=True, eq=False)
 class Let(Statement):
-    """x := e."""
+    """x := e. Setting a variable that other statements have computed from is an intervention."""
 
     target: str
     value: Expression
@@ -86,11 +66,26 @@ class Observe(Statement):
 
 
 @dataclass(frozen=True, eq=False)
+class Factor(Statement):
+    """factor(e): the world's weight is multiplied by exp(e)."""
+
+    log_weight: Expression
+
+    @property
+    def about_index(self) -> bool:
+        """Whether its weight mentions i."""
+        return self.log_weight.about_index
+
+    def __str__(self) -> str:
+        return f"factor({self.log_weight});"
+
+
+@dataclass(frozen=True, eq=False)
 class Intervene(Statement):
-    """Γ.Y_i := y^i: label i is put back to its given value, whatever the world says."""
+    """Γ.Y_i := e: label i is set, whatever the world says."""
 
     labels: str
-    given: npt.NDArray[np.intp]
+    value: Expression
 
     @property
     def about_index(self) -> bool:
@@ -98,12 +93,12 @@ class Intervene(Statement):
         return True
 
     def __str__(self) -> str:
-        return f"{self.labels}_i := y^i;"
+        return f"{self.labels}_i := {self.value};"
 
 
 @dataclass(frozen=True, eq=False)
 class If(Statement):
-    """if (e) { … }: the body runs in the worlds where e is true; worlds that return there are done."""
+    """if (e) { … }: the body runs in the worlds where e is true, and must end in return."""
 
     condition: Expression
     body: tuple[Statement, ...]
@@ -140,8 +135,8 @@ class Program:
     statements: tuple[Statement, ...]
 
     def __str__(self) -> str:
-        lines = list(_lines(self.statements))
-        return "\n".join([self.title, *(f"{number}:  {line}" for number, line in enumerate(lines, start=1))])
+        lines = enumerate(_lines(self.statements), start=1)
+        return "\n".join([self.title, *(f"{number}:  {line}" for number, line in lines)])
 
     @property
     def shared(self) -> tuple[Statement, ...]:
@@ -152,10 +147,8 @@ class Program:
         return self.statements
 
 
-def _lines(statements: tuple[Statement, ...], indent: str = "") -> list[str]:
-    lines = []
+def _lines(statements: tuple[Statement, ...], indent: str = "") -> Iterator[str]:
     for statement in statements:
-        lines.append(f"{indent}{statement}")
+        yield f"{indent}{statement}"
         if isinstance(statement, If):
-            lines.extend(_lines(statement.body, indent + "  "))
-    return lines
+            yield from _lines(statement.body, indent + "  ")

@@ -1,0 +1,121 @@
+"""Importance sampling from the tilted prior, label i marginalised: for every symptom over a linear gray box.
+
+Worlds are drawn from q, the prior tilted in the direction in which the symptom goes, far enough that it is gone in
+about half of them. A world w serves every label i in all of its states: with the weight of its other labels,
+v_-i = Π_{j≠i} p_j(w_j)/q_j(w_j),
+
+    PS(i) ≈ Σ_w v_-i Σ_k π_i(k) [¬φ(w_-i, k)] [φ(w_-i, y_i)] / Σ_w v_-i Σ_k π_i(k) [¬φ(w_-i, k)],
+
+which is the program ``tilt_prior(marginalise_label(sufficiency(…)), q)`` with its inner expectation taken exactly.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from psidebug.errors import NoWorldWithout
+from psidebug.inference.estimates import Estimates
+from psidebug.inference.linear_learner import LinearLearner, MovedLabels
+from psidebug.inference.weighted_sums import WeightedSums
+from psidebug.priors import Codes, Floats, Prior
+from psidebug.symptoms import Symptom
+
+PILOT = 200
+BATCH = 250
+LEAN = (-1.0, 4.0)
+"""Bounds on a label's log odds of moving, added by tilting: what is made too unlikely is never seen, and what is not
+seen cannot warn."""
+TRUSTED = 100
+"""Effective sample size below which an estimate is not to be trusted."""
+
+
+def tilting(
+    prior: Prior,
+    learner: LinearLearner,
+    symptom: Symptom,
+    *,
+    rng: np.random.Generator,
+    effective: int = 500,
+    worlds: int = 20_000,
+) -> Estimates:
+    """PS of every label from as many worlds as it takes to be worth ``effective`` ones, at most ``worlds``."""
+    held = float(symptom.holds(learner(prior.draw(PILOT, rng))).mean())
+    drawn_from = tilted_towards_absence(prior, learner, symptom, rng) if held > 0.75 else prior
+    sums = WeightedSums(prior, drawn_from)
+    while sums.worlds < worlds and sums.effective < effective:
+        batch = drawn_from.draw(BATCH, rng)
+        sums.add(batch, states_without(learner, symptom, batch))
+    return sums.estimates(engine="tilting", warnings=_warnings(sums.effective, held, symptom))
+
+
+def tilted_towards_absence(prior: Prior, learner: LinearLearner, symptom: Symptom, rng: np.random.Generator) -> Prior:
+    """The prior tilted by λ along the direction that the symptom pulls in, so that it is gone in about half the worlds.
+
+    The best direction is the gradient of the mean severity under the tilted prior itself, so direction and λ are found
+    in turns. Leaning by dλ along effects g moves the mean of Σ_i g_i(w_i) by dλ times its variance.
+    """
+    current, rate = prior, 0.0
+    direction: Floats | None = None
+    best, best_share = prior, 0.0
+    for turn in range(40):
+        margins = learner(current.draw(PILOT, rng))
+        share = float((~symptom.holds(margins)).mean())
+        if min(share, 1.0 - share) > min(best_share, 1.0 - best_share):
+            best, best_share = current, share
+        if 0.3 <= share <= 0.7 and turn > 2:
+            return current
+        pulled = learner.effects(symptom.pull(margins))
+        direction = pulled if direction is None else 0.5 * direction + 0.5 * pulled
+        mean = (current.moves * direction).sum(axis=1, keepdims=True)
+        variance = float((current.moves * (direction - mean) ** 2).sum())
+        if variance == 0.0:
+            break
+        step = float(np.median(symptom.severity(margins))) / variance
+        most = max(0.5 * rate, 1.0 / float(np.abs(direction).max()))
+        rate = max(rate + float(np.clip(step, -most, most)), 0.0)
+        current = prior.tilted(np.clip(rate * direction, *LEAN))
+    return best if best_share > 0 else _shaken(prior, learner, symptom, rng)
+
+
+def _shaken(prior: Prior, learner: LinearLearner, symptom: Symptom, rng: np.random.Generator) -> Prior:
+    """Where no direction helps: the prior with every label made more likely to move, more and more."""
+    for odds in (2.0, 4.0, 8.0, 16.0, 32.0, 64.0):
+        exponents = np.full_like(prior.moves, np.log(odds))
+        exponents[np.arange(prior.size), prior.given] = 0.0
+        shaken = prior.tilted(exponents)
+        if not symptom.holds(learner(shaken.draw(4 * PILOT, rng))).all():
+            return shaken
+    raise NoWorldWithout(
+        f"no world without the symptom was found («{symptom}»), however far the prior was tilted. Ask about a milder "
+        f"symptom: fewer of the points, or symptom='log_loss'."
+    )
+
+
+def states_without(learner: LinearLearner, symptom: Symptom, worlds: Codes) -> npt.NDArray[np.bool_]:
+    """Whether the symptom is gone with label i in class k and the other labels as in the world: (K, worlds, N)."""
+    margins = learner(worlds)
+    gone = np.empty((learner.classes, *worlds.shape), dtype=bool)
+    for shift in range(learner.classes):
+        absent = (
+            np.broadcast_to(~symptom.holds(margins)[:, None], worlds.shape)
+            if shift == 0
+            else ~symptom.holds_after(margins, MovedLabels(learner, worlds, shift))
+        )
+        np.put_along_axis(gone, ((worlds + shift) % learner.classes)[None], absent[None], axis=0)
+    return gone
+
+
+def _warnings(worth: float, held: float, symptom: Symptom) -> tuple[str, ...]:
+    found = []
+    if worth < TRUSTED:
+        found.append(
+            f"the sample is worth only {worth:.0f} worlds: do not trust these numbers; use symptom='log_loss', fewer "
+            f"bugs or a larger noise rate"
+        )
+    if held < 0.02:
+        found.append(
+            f"saturated: «{symptom}» already fails in {1 - held:.0%} of the worlds of this prior, so hardly any label "
+            f"can be its cause; ask about fewer points, 'half' of them, or symptom='log_loss'"
+        )
+    return tuple(found)

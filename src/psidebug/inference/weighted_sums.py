@@ -1,0 +1,92 @@
+"""Running sums of an importance sampler in which every world serves every label, and the estimates they make."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from psidebug.inference.estimates import Estimates
+from psidebug.priors import Codes, Prior
+
+
+class WeightedSums:
+    """Sums over weighted worlds of what each label needs: ratios with their errors by the delta method.
+
+    PS(i) = X/Y with X = Σ v x, Y = Σ v y has variance Σ v² (x - PS y)² / Y², and is worth Y² / Σ v² y² worlds.
+    """
+
+    def __init__(self, prior: Prior, drawn_from: Prior) -> None:
+        self._prior, self._drawn_from = prior, drawn_from
+        with np.errstate(divide="ignore", invalid="ignore"):
+            log_ratio = np.log(prior.moves) - np.log(drawn_from.moves)
+        self._log_ratio = np.where(prior.moves > 0, log_ratio, 0.0)
+        self._reference = 0.0
+        self._x, self._y, self._xx, self._xy, self._yy = (np.zeros(prior.size) for _ in range(5))
+        self._kept, self._weight = np.zeros(prior.size), np.zeros(prior.size)
+        self._moved = np.zeros((prior.classes - 1, prior.size))
+        self._gone, self._gone_squared = 0.0, 0.0
+        self.worlds = 0
+
+    @property
+    def effective(self) -> float:
+        """Effective number of worlds without the symptom."""
+        return self._gone**2 / self._gone_squared if self._gone_squared > 0 else 0.0
+
+    def add(self, worlds: Codes, gone: npt.NDArray[np.bool_]) -> None:
+        """More worlds, and where the symptom is gone in each state (K, worlds, N) of each label."""
+        prior, labels = self._prior, np.arange(self._prior.size)
+        own = self._log_ratio[labels, worlds]
+        log_weights = own.sum(axis=1)
+        if self.worlds == 0:
+            self._reference = float(log_weights.max())
+        self.worlds += len(worlds)
+        others = np.exp(log_weights[:, None] - self._reference - own)
+        kept = np.take_along_axis(gone, np.broadcast_to(prior.given, (1, *worlds.shape)), axis=0)[0]
+        away = np.zeros(worlds.shape)
+        for k, alternative in enumerate(prior.alternatives):
+            moved = np.take_along_axis(gone, np.broadcast_to(alternative, (1, *worlds.shape)), axis=0)[0]
+            away += prior.proposals[k] * moved
+            self._moved[k] += prior.proposals[k] * (others * moved).sum(axis=0)
+        y = others * away
+        x = np.where(kept, 0.0, y)
+        self._x += x.sum(axis=0)
+        self._y += y.sum(axis=0)
+        self._xx += np.einsum("wn,wn->n", x, x)
+        self._xy += np.einsum("wn,wn->n", x, y)
+        self._yy += np.einsum("wn,wn->n", y, y)
+        self._kept += (others * kept).sum(axis=0)
+        self._weight += others.sum(axis=0)
+        here = np.take_along_axis(gone[:, :, 0], worlds[:, 0][None], axis=0)[0]
+        weights = np.exp(log_weights[here] - self._reference)
+        self._gone += float(weights.sum())
+        self._gone_squared += float((weights**2).sum())
+
+    def estimates(self, *, engine: str, warnings: tuple[str, ...]) -> Estimates:
+        """PS and its companions, with errors."""
+        prior, known = self._prior, self._y > 0
+        nothing = np.zeros(prior.size)
+        ps = np.divide(self._x, self._y, out=nothing.copy(), where=known)
+        spread = np.maximum(self._xx - 2 * ps * self._xy + ps**2 * self._yy, 0.0)
+        error = np.divide(np.sqrt(spread), self._y, out=np.full(prior.size, np.inf), where=known)
+        worth = np.divide(self._y**2, self._yy, out=nothing.copy(), where=known)
+        # a label that was never, or always, seen to bring the symptom back has the rule of three for its interval
+        settled = (ps == 0) | (ps == 1)
+        half = np.where(settled, np.divide(3.0, worth, out=np.ones(prior.size), where=worth > 3), 1.96 * error)
+        wrong, right = prior.rates * self._y, (1.0 - prior.rates) * self._kept
+        still = self._weight - self._kept
+        return Estimates(
+            ps=ps,
+            standard_error=half / 1.96,
+            low=np.clip(ps - half, 0.0, 1.0),
+            high=np.clip(ps + half, 0.0, 1.0),
+            pn=np.divide(self._x, still, out=nothing.copy(), where=still > 0),
+            pns=np.divide(self._x, self._weight, out=nothing.copy(), where=self._weight > 0),
+            p_wrong=np.divide(wrong, wrong + right, out=prior.rates.copy(), where=wrong + right > 0),
+            proposed=prior.alternatives[self._moved.argmax(axis=0), np.arange(prior.size)],
+            effective_sample_size=worth,
+            log_p_without=float(np.log(self._gone / self.worlds) + self._reference) if self._gone > 0 else -np.inf,
+            engine=engine,
+            reason=f"{self.worlds:,} worlds of the tilted prior, worth {self.effective:.0f} without the symptom",
+            learner_calls=self.worlds,
+            warnings=warnings,
+        )

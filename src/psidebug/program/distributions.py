@@ -1,0 +1,126 @@
+"""What sample statements draw from: small discrete distributions that can be drawn from and listed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from psidebug.priors import Floats, Prior
+
+Array = npt.NDArray[Any]
+BLOCK = 2**14
+"""Values listed at once."""
+
+
+class Distribution(Protocol):
+    """A distribution over values, or over values for label i."""
+
+    @property
+    def about_index(self) -> bool:
+        """Whether it depends on the index i."""
+        ...
+
+    def draw(self, count: int, rng: np.random.Generator, index: int | None) -> Array:
+        """Independent draws, along the first axis."""
+        ...
+
+    def support_size(self, index: int | None) -> int:
+        """Number of values of positive probability."""
+        ...
+
+    def support(self, index: int | None) -> Iterator[tuple[Array, Floats]]:
+        """Every value of positive probability with its probability, in blocks."""
+        ...
+
+
+@dataclass(frozen=True)
+class Bernoulli:
+    """1 with probability ``mean``, else 0."""
+
+    mean: float
+    about_index = False
+
+    def draw(self, count: int, rng: np.random.Generator, index: int | None) -> Array:
+        """``count`` booleans."""
+        return rng.random(count) < self.mean
+
+    def support_size(self, index: int | None) -> int:
+        """Two, or one for a coin that always falls the same way."""
+        return sum(p > 0 for p in (1.0 - self.mean, self.mean))
+
+    def support(self, index: int | None) -> Iterator[tuple[Array, Floats]]:
+        """False and True."""
+        values, probabilities = np.array([False, True]), np.array([1.0 - self.mean, self.mean])
+        yield values[probabilities > 0], probabilities[probabilities > 0]
+
+    def __str__(self) -> str:
+        return f"Bernoulli({self.mean:g})"
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """p_T: the labels of a world."""
+
+    prior: Prior
+    name: str = "p_T"
+    about_index = False
+
+    def draw(self, count: int, rng: np.random.Generator, index: int | None) -> Array:
+        """``count`` worlds of N codes."""
+        return self.prior.draw(count, rng)
+
+    def support_size(self, index: int | None) -> int:
+        """Number of worlds of positive probability."""
+        size = 1
+        for row in self.prior.moves > 0:
+            size *= int(row.sum())
+        return size
+
+    def support(self, index: int | None) -> Iterator[tuple[Array, Floats]]:
+        """Every world of positive probability."""
+        options = [np.flatnonzero(row > 0) for row in self.prior.moves]
+        count = self.support_size(index)
+        for first in range(0, count, BLOCK):
+            number = np.arange(first, min(first + BLOCK, count))
+            worlds = np.empty((len(number), self.prior.size), dtype=np.intp)
+            for label, choices in enumerate(options):
+                number, digit = np.divmod(number, len(choices))
+                worlds[:, label] = choices[digit]
+            yield worlds, np.exp(self.prior.log_probability(worlds))
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, eq=False)
+class Alternative:
+    """π_i: the class of label i, given that it is not the given one."""
+
+    prior: Prior
+    about_index = True
+
+    def draw(self, count: int, rng: np.random.Generator, index: int | None) -> Array:
+        """``count`` other classes for label i."""
+        values, probabilities = self._table(index)
+        return np.asarray(rng.choice(values, size=count, p=probabilities))
+
+    def support_size(self, index: int | None) -> int:
+        """Number of classes that label i may move to."""
+        return len(self._table(index)[0])
+
+    def support(self, index: int | None) -> Iterator[tuple[Array, Floats]]:
+        """The classes that label i may move to."""
+        yield self._table(index)
+
+    def _table(self, index: int | None) -> tuple[npt.NDArray[np.intp], Floats]:
+        if index is None:
+            raise ValueError("π_i is about label i: say which")
+        possible = self.prior.proposals[:, index] > 0
+        return self.prior.alternatives[possible, index], self.prior.proposals[possible, index]
+
+    def __str__(self) -> str:
+        return "π_i"

@@ -1,0 +1,126 @@
+"""Symptoms combined with and, or, not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from psidebug.symptoms.symptom import Changes, Floats, Margins, Symptom, Truths
+
+
+@dataclass(frozen=True)
+class And(Symptom):
+    """All of several symptoms."""
+
+    parts: tuple[Symptom, ...]
+
+    @property
+    def points(self) -> frozenset[int] | None:
+        """Every point that a part looks at."""
+        return _union(self.parts)
+
+    def holds(self, margins: Margins) -> Truths:
+        """Conjunction."""
+        return np.asarray(np.logical_and.reduce([part.holds(margins) for part in self.parts]))
+
+    def severity(self, margins: Margins) -> Floats:
+        """That of the part that goes first."""
+        return np.asarray(np.min([part.severity(margins) for part in self.parts], axis=0))
+
+    def pull(self, margins: Margins) -> Margins:
+        """Towards the part that goes first."""
+        return min(self.parts, key=lambda part: float(part.severity(margins).mean())).pull(margins)
+
+    def holds_after(self, margins: Margins, changes: Changes) -> Truths:
+        """Conjunction."""
+        return np.asarray(np.logical_and.reduce([part.holds_after(margins, changes) for part in self.parts]))
+
+    def renumbered(self, position_of: Mapping[int, int]) -> Symptom:
+        """Its parts, renumbered."""
+        return And(tuple(part.renumbered(position_of) for part in self.parts))
+
+    def __str__(self) -> str:
+        return " and ".join(f"({part})" for part in self.parts)
+
+
+@dataclass(frozen=True)
+class Or(Symptom):
+    """Any of several symptoms."""
+
+    parts: tuple[Symptom, ...]
+
+    @property
+    def points(self) -> frozenset[int] | None:
+        """Every point that a part looks at."""
+        return _union(self.parts)
+
+    def holds(self, margins: Margins) -> Truths:
+        """Disjunction."""
+        return np.asarray(np.logical_or.reduce([part.holds(margins) for part in self.parts]))
+
+    def severity(self, margins: Margins) -> Floats:
+        """That of the part that goes last."""
+        return np.asarray(np.max([part.severity(margins) for part in self.parts], axis=0))
+
+    def pull(self, margins: Margins) -> Margins:
+        """Towards every part, in the measure in which it holds: all must go."""
+        shares = np.array([part.holds(margins).mean() + 1e-3 for part in self.parts])
+        pulls = [share * part.pull(margins) for share, part in zip(shares / shares.sum(), self.parts, strict=True)]
+        return np.asarray(np.sum(pulls, axis=0))
+
+    def holds_after(self, margins: Margins, changes: Changes) -> Truths:
+        """Disjunction."""
+        return np.asarray(np.logical_or.reduce([part.holds_after(margins, changes) for part in self.parts]))
+
+    def renumbered(self, position_of: Mapping[int, int]) -> Symptom:
+        """Its parts, renumbered."""
+        return Or(tuple(part.renumbered(position_of) for part in self.parts))
+
+    def __str__(self) -> str:
+        return " or ".join(f"({part})" for part in self.parts)
+
+
+@dataclass(frozen=True)
+class Not(Symptom):
+    """The absence of a symptom."""
+
+    part: Symptom
+
+    @property
+    def points(self) -> frozenset[int] | None:
+        """The points of the negated symptom."""
+        return self.part.points
+
+    def holds(self, margins: Margins) -> Truths:
+        """Negation."""
+        return ~self.part.holds(margins)
+
+    def severity(self, margins: Margins) -> Floats:
+        """Turned round."""
+        return -self.part.severity(margins)
+
+    def pull(self, margins: Margins) -> Margins:
+        """Turned round."""
+        return -self.part.pull(margins)
+
+    def holds_after(self, margins: Margins, changes: Changes) -> Truths:
+        """Negation."""
+        return ~self.part.holds_after(margins, changes)
+
+    def renumbered(self, position_of: Mapping[int, int]) -> Symptom:
+        """The negated symptom, renumbered."""
+        return Not(self.part.renumbered(position_of))
+
+    def __str__(self) -> str:
+        return f"not ({self.part})"
+
+
+def _union(parts: tuple[Symptom, ...]) -> frozenset[int] | None:
+    union: frozenset[int] = frozenset()
+    for part in parts:
+        if part.points is None:
+            return None
+        union |= part.points
+    return union

@@ -1,0 +1,87 @@
+"""The log loss on test points, which the correctly classified ones have a say in too."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from psidebug.errors import InvalidSymptom
+from psidebug.symptoms.symptom import Floats, Linearisation, Margins, Symptom, Truths
+
+
+@dataclass(frozen=True)
+class LogLossAbove(Symptom):
+    """The mean log loss on these test points (None: on all) is above ``threshold``, in nats per point."""
+
+    threshold: float
+    of: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if not np.isfinite(self.threshold) or self.threshold < 0:
+            raise InvalidSymptom(f"a log loss is never below {self.threshold}: give a threshold of 0 or more.")
+        if self.of is not None and not self.of:
+            raise InvalidSymptom("the log loss of no test points says nothing: name at least one.")
+
+    @property
+    def points(self) -> frozenset[int] | None:
+        """The points named; None for the whole test set."""
+        return None if self.of is None else frozenset(self.of)
+
+    def holds(self, margins: Margins) -> Truths:
+        """Mean of log(1 + Σ_r exp(-m_tr)) over the points, compared with the threshold."""
+        return np.asarray(self.severity(margins) > 0)
+
+    def severity(self, margins: Margins) -> Floats:
+        """The mean loss above the threshold."""
+        watched = margins if self.of is None else margins[:, list(self.of)]
+        return np.asarray(log_losses(watched).mean(axis=1) - self.threshold)
+
+    def pull(self, margins: Margins) -> Margins:
+        """Minus the gradient of the loss: p_tr, the probability given to each rival."""
+        chosen = list(range(margins.shape[1])) if self.of is None else list(self.of)
+        pull = np.zeros(margins.shape[1:])
+        pull[chosen] = np.exp(-margins[:, chosen] - log_losses(margins[:, chosen])[:, :, None]).mean(axis=0)
+        return np.asarray(pull / pull.sum())
+
+    def renumbered(self, position_of: Mapping[int, int]) -> Symptom:
+        """Its points under their new numbers."""
+        return self if self.of is None else replace(self, of=tuple(position_of[point] for point in self.of))
+
+    def linearised(self, margins: Margins) -> Linearisation:
+        """Its tangent: ∂loss/∂m_tr = -p_tr, the probability the classifier gives to rival r."""
+        chosen = list(range(len(margins))) if self.of is None else list(self.of)
+        losses = log_losses(margins[chosen])
+        weights = np.zeros_like(margins)
+        weights[chosen] = np.exp(-margins[chosen] - losses[:, None]) / len(chosen)
+        return Linearisation(weights, threshold=float(losses.mean()) - self.threshold, exact=False)
+
+    def __str__(self) -> str:
+        where = "the test set" if self.of is None else f"{len(self.of)} test points"
+        return f"the log loss on {where} is above {self.threshold:.4g}"
+
+
+def log_losses(margins: Margins) -> npt.NDArray[np.float64]:
+    """log(1 + Σ_r exp(-m_r)) over the last axis: the log loss of each point, without overflow."""
+    largest = np.maximum(-margins.min(axis=-1), 0.0)
+    finite = np.where(np.isfinite(largest), largest, 0.0)
+    with np.errstate(over="ignore"):
+        return np.asarray(finite + np.log(np.exp(-finite) + np.exp(-margins - finite[..., None]).sum(axis=-1)))
+
+
+def log_loss_above_boundary(margins: Margins, bugs: npt.NDArray[np.intp]) -> LogLossAbove:
+    """The default symptom: the log loss is above what it would be with every bug moved to the decision boundary.
+
+    With losses ℓ_t, the threshold on the n watched points is (Σ_t ℓ_t - Σ_bugs (ℓ_b - log 2)) / n. Watched are the bugs
+    and the points that are classified correctly, so that an explanation which breaks good points does not pass; other
+    misclassified points are left out when only some bugs were asked about.
+    """
+    losses = log_losses(margins)
+    wrong = margins.min(axis=1) < 0
+    wrong[bugs] = False
+    watched = np.flatnonzero(~wrong)
+    excess = np.maximum(losses[bugs] - np.log(2.0), 0.0).sum()
+    of = None if len(watched) == len(margins) else tuple(watched.tolist())
+    return LogLossAbove(threshold=float((losses[watched].sum() - excess) / len(watched)), of=of)

@@ -1,0 +1,148 @@
+"""Transformations keep the meaning of generated small programs, by enumeration; the paper's own rewrite does not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from psidebug.errors import PsiError
+from psidebug.inference.enumeration import mean
+from psidebug.inference.linear_learner import LinearLearner
+from psidebug.priors import Prior, noise
+from psidebug.program import paper
+from psidebug.program import transformations as change
+from psidebug.program.distributions import Alternative, Labels
+from psidebug.program.expressions import Learned
+from psidebug.program.statements import Factor, Intervene, Let, Program, Sample
+from psidebug.symptoms import LogLossAbove, Symptom, at_least, misclassified
+from tests.inference.tasks import random_learner
+
+SYMPTOMS: list[Symptom] = [
+    misclassified(0),
+    misclassified(0, 1),
+    at_least(1),
+    at_least(2, [0, 1, 2]),
+    LogLossAbove(0.8),
+    misclassified(0) & ~misclassified(2),
+    misclassified(1) | at_least(3),
+]
+KINDS = [paper.sufficiency, paper.necessity, paper.necessity_and_sufficiency, paper.shared_as_printed]
+
+
+@st.composite
+def tasks(draw: st.DrawFn) -> tuple[Prior, LinearLearner, Symptom, int]:
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    classes, labels = draw(st.sampled_from([(2, 6), (3, 4)]))
+    learner = random_learner(rng, labels=labels, points=3, classes=classes)
+    prior = noise(learner.given, classes, rng.uniform(0.02, 0.45, labels))
+    return prior, learner, draw(st.sampled_from(SYMPTOMS)), draw(st.integers(0, labels - 1))
+
+
+def same_meaning(before: Program, after: Program, index: int) -> None:
+    try:
+        expected = mean(before, index)
+    except PsiError:
+        assume(False)
+    assert mean(after, index) == pytest.approx(expected, abs=1e-12)
+
+
+@given(task=tasks(), kind=st.sampled_from(KINDS))
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_reusing_samples_keeps_the_meaning(task: tuple[Prior, LinearLearner, Symptom, int], kind: object) -> None:
+    prior, learner, symptom, index = task
+    program = kind(prior, learner, symptom)  # type: ignore[operator]
+    same_meaning(program, change.reuse_samples(program), index)
+
+
+@given(task=tasks(), kind=st.sampled_from(KINDS), seed=st.integers(0, 10**6))
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_tilting_with_its_weights_keeps_the_meaning(
+    task: tuple[Prior, LinearLearner, Symptom, int], kind: object, seed: int
+) -> None:
+    prior, learner, symptom, index = task
+    program = kind(prior, learner, symptom)  # type: ignore[operator]
+    drawn_from = prior.tilted(np.random.default_rng(seed).normal(size=prior.moves.shape))
+    tilted = change.tilt_prior(program, drawn_from)
+    assert any(isinstance(statement, Factor) for statement in tilted.statements)
+    same_meaning(program, tilted, index)
+    same_meaning(program, change.reuse_samples(tilted), index)
+
+
+@given(task=tasks())
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_marginalising_label_i_keeps_the_meaning(task: tuple[Prior, LinearLearner, Symptom, int]) -> None:
+    prior, learner, symptom, index = task
+    program = paper.sufficiency(prior, learner, symptom)
+    marginal = change.marginalise_label(program)
+    assert sum(isinstance(statement, Intervene) for statement in marginal.statements) == 2
+    same_meaning(program, marginal, index)
+    drawn_from = prior.tilted(np.random.default_rng(index).normal(size=prior.moves.shape))
+    same_meaning(program, change.tilt_prior(marginal, drawn_from), index)
+
+
+@given(task=tasks(), kind=st.sampled_from(KINDS))
+@settings(max_examples=40, deadline=None, derandomize=True)
+def test_a_faithful_gray_box_keeps_the_meaning(task: tuple[Prior, LinearLearner, Symptom, int], kind: object) -> None:
+    """A gray box that gives other margins, but the same symptom in every world, changes nothing."""
+    prior, learner, symptom, index = task
+    assume("log loss" not in str(symptom))
+    program = kind(prior, learner, symptom)  # type: ignore[operator]
+    replaced = change.replace_learner(program, lambda worlds: 3.0 * learner(worlds))
+    assert "Â(Γ)" in str(replaced)
+    assert "𝒜(Γ)" not in str(replaced)
+    same_meaning(program, replaced, index)
+
+
+def test_an_unfaithful_gray_box_changes_the_meaning() -> None:
+    rng = np.random.default_rng(0)
+    learner = random_learner(rng, labels=6, points=3, classes=2)
+    prior = noise(learner.given, 2, 0.2)
+    program = paper.sufficiency(prior, learner, misclassified(0))
+    replaced = change.replace_learner(program, lambda worlds: learner(worlds) + 0.1)
+    learners = [s.value.name for s in replaced.statements if isinstance(s, Let) and isinstance(s.value, Learned)]
+    assert learners == ["Â", "Â"]
+    assert any(abs(mean(program, i) - mean(replaced, i)) > 0.01 for i in range(6))
+
+
+@given(task=tasks())
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_the_rewrite_as_printed_is_the_joint_probability(task: tuple[Prior, LinearLearner, Symptom, int]) -> None:
+    """Figure "parallel-psi" as printed equals PS(i) · P(Y_i ≠ y_i | ¬φ), which is PS(i) only when one of them is 0."""
+    from psidebug.inference.enumeration import enumeration
+
+    prior, learner, symptom, index = task
+    try:
+        truth = enumeration(prior, learner, symptom)
+        printed = mean(paper.shared_as_printed(prior, learner, symptom), index)
+    except PsiError:
+        assume(False)
+    assert printed == pytest.approx(truth.ps[index] * truth.p_wrong[index], abs=1e-12)
+
+
+def test_the_rewrite_as_printed_is_not_meaning_preserving() -> None:
+    """Two votes, both needed: PS = 1 for each, but the program as printed answers P(Y_i ≠ y_i | ¬φ) = 0.5263…
+
+    φ: no vote has moved. With ε = 0.1, P(¬φ) = 1 - 0.81 = 0.19 and P(Y_i ≠ y_i, ¬φ) = 0.1, of which 0.09 brings φ back:
+    PS = 0.9 and the joint probability is 0.09 / 0.19.
+    """
+    coefficients = np.zeros((2, 1, 1, 2))
+    coefficients[1] = 1.0
+    learner = LinearLearner(np.zeros(2, dtype=np.intp), np.array([[-1.0]]), coefficients)
+    prior = noise(learner.given, 2, 0.1)
+    assert mean(paper.sufficiency(prior, learner, misclassified(0)), 0) == pytest.approx(0.9)
+    assert mean(paper.shared_as_printed(prior, learner, misclassified(0)), 0) == pytest.approx(0.09 / 0.19)
+
+
+def test_transformations_print_what_they_do() -> None:
+    learner = random_learner(np.random.default_rng(1), labels=3, points=1, classes=2)
+    prior = noise(learner.given, 2, 0.1)
+    program = change.marginalise_label(paper.sufficiency(prior, learner, misclassified(0)))
+    text = str(change.tilt_prior(change.replace_learner(program, learner), prior))
+    assert "1:  Γ.Y := sample(q);" in text
+    assert "2:  factor(log p_T(Γ.Y) - log q(Γ.Y));" in text
+    assert "3:  k := sample(π_i);" in text
+    assert "4:  Γ.Y_i := k;" in text
+    distributions = [s.distribution for s in program.statements if isinstance(s, Sample)]
+    assert [type(each) for each in distributions] == [Labels, Alternative]

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from psidebug.errors import InvalidPrior
+from psidebug.priors import informed, noise, noise_by_group
+
+GIVEN = np.array([0, 1, 2, 0])
+
+
+def test_one_rate_spreads_evenly() -> None:
+    prior = noise(GIVEN, 3, 0.1)
+    np.testing.assert_allclose(prior.moves.sum(axis=1), 1.0)
+    np.testing.assert_allclose(prior.rates, 0.1)
+    assert prior.moves[1].tolist() == pytest.approx([0.05, 0.9, 0.05])
+    assert prior.alternatives.T.tolist() == [[1, 2], [0, 2], [0, 1], [1, 2]]
+    np.testing.assert_allclose(prior.proposals, 0.5)
+
+
+def test_rates_by_row_and_by_group() -> None:
+    np.testing.assert_allclose(noise(GIVEN, 3, [0.0, 0.1, 0.2, 0.3]).rates, [0.0, 0.1, 0.2, 0.3])
+    grouped = noise_by_group(GIVEN, 3, ["ann", "bob", "ann", "eve"], {"ann": 0.3, "bob": 0.0}, otherwise=0.05)
+    np.testing.assert_allclose(grouped.rates, [0.3, 0.0, 0.3, 0.05])
+
+
+def test_proposals_by_class_and_by_row() -> None:
+    by_class = noise(GIVEN, 3, 0.1, [[5, 1, 3], [0, 7, 1], [1, 0, 0]])
+    np.testing.assert_allclose(by_class.moves[0], [0.9, 0.025, 0.075])
+    np.testing.assert_allclose(by_class.moves[1], [0.0, 0.9, 0.1])
+    by_row = noise(GIVEN, 3, 0.1, np.tile([1.0, 1.0, 2.0], (4, 1)))
+    np.testing.assert_allclose(by_row.moves[0], [0.9, 0.1 / 3, 0.2 / 3])
+
+
+def test_informed_by_a_model() -> None:
+    probabilities = np.array([[0.9, 0.05, 0.05], [0.4, 0.5, 0.1], [0.2, 0.7, 0.1], [1.0, 0.0, 0.0]])
+    prior = informed(GIVEN, probabilities, 0.05)
+    doubts = np.array([0.1, 0.5, 0.9, 0.0])
+    np.testing.assert_allclose(prior.rates, 0.05 * doubts / doubts.mean(), atol=1e-9)
+    assert prior.moves[2, 1] / prior.moves[2, 0] == pytest.approx(3.5, rel=1e-6)
+    assert informed(GIVEN, np.eye(3)[GIVEN], 0.05).rates == pytest.approx(np.full(4, 0.05))
+    assert informed(GIVEN, np.full((4, 3), 1 / 3), 0.9).rates.max() <= 0.5
+
+
+def test_draws_follow_the_table() -> None:
+    """20,000 worlds, each frequency within 5 standard errors: false alarm below 1e-5."""
+    prior = noise(GIVEN, 3, [0.0, 0.1, 0.4, 0.3], [[0, 3, 1], [1, 0, 1], [0, 1, 0]])
+    worlds = prior.draw(20_000, np.random.default_rng(1))
+    for k in range(3):
+        p = prior.moves[:, k]
+        assert np.all(np.abs((worlds == k).mean(axis=0) - p) <= 5 * np.sqrt(p * (1 - p) / 20_000))
+
+
+def test_tilted_prior_reweighs_each_label() -> None:
+    prior = noise(GIVEN, 3, 0.1)
+    exponents = np.random.default_rng(2).normal(size=(4, 3))
+    weights = prior.moves * np.exp(exponents)
+    np.testing.assert_allclose(prior.tilted(exponents).moves, weights / weights.sum(axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize(
+    "rate", [-0.1, 1.0, 1.5, float("nan"), float("inf"), [0.1, 0.2], [[0.1] * 4], [0.1, 0.1, 0.1, -1]]
+)
+def test_invalid_rates_are_refused(rate: object) -> None:
+    with pytest.raises(InvalidPrior, match="rate"):
+        noise(GIVEN, 3, rate)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "proposal", [np.ones((2, 2)), -np.ones((3, 3)), np.full((3, 3), np.nan), np.eye(3), np.ones(3), np.zeros((4, 3))]
+)
+def test_invalid_proposals_are_refused(proposal: np.ndarray) -> None:
+    with pytest.raises(InvalidPrior, match="proposal"):
+        noise(GIVEN, 3, 0.1, proposal)
+
+
+def test_invalid_groups_and_tables_are_refused() -> None:
+    with pytest.raises(InvalidPrior, match="4 rows"):
+        noise_by_group(GIVEN, 3, ["ann"], {"ann": 0.1}, otherwise=0.05)
+    with pytest.raises(InvalidPrior, match="'zoe'"):
+        noise_by_group(GIVEN, 3, ["ann"] * 4, {"zoe": 0.1}, otherwise=0.05)
+    with pytest.raises(InvalidPrior, match="table of probabilities"):
+        informed(GIVEN, np.ones((2, 3)), 0.05)
