@@ -15,12 +15,14 @@
     │   ├── DuplicateIds          two rows carry the same id
     │   ├── UnknownRow            a row was named that does not exist
     │   ├── NotMisclassified      a test row was named as a bug, but the classifier is right about it
+    │   ├── InvalidWeights        sample weights that are no weights, or that the learner cannot take
     │   ├── InvalidPrior          not a probability, or of the wrong length
     │   ├── InvalidSymptom        the symptom cannot be stated on this task
     │   └── UnknownOption         a name that is not among the choices
     ├── LearnerError              the learner cannot be used
     │   ├── NotAClassifier        no fit and predict, or a regressor
-    │   ├── LearnerMismatch       fitted on other classes or other columns than those given
+    │   ├── LearnerMismatch       fitted on other rows, labels, classes or columns than those given
+    │   ├── NoBestFit             the data leave the learner without a best fit, so nothing can be derived from it
     │   ├── LearnerFailed         the learner itself raised while fitting or predicting
     │   └── UnsupportedLearner    no gray box of the wanted kind exists for this learner
     ├── InferenceError            the question has no answer by this engine
@@ -85,6 +87,10 @@ class NotMisclassified(InputError):
     """A test row was named as a bug, but the classifier is right about it."""
 
 
+class InvalidWeights(InputError):
+    """Sample weights that are no weights, or that the learner cannot take."""
+
+
 class InvalidPrior(InputError):
     """Not a probability, or of the wrong length."""
 
@@ -106,7 +112,11 @@ class NotAClassifier(LearnerError, TypeError):
 
 
 class LearnerMismatch(LearnerError, ValueError):
-    """Fitted on other classes or other columns than those given."""
+    """Fitted on other rows, labels, classes or columns than those given."""
+
+
+class NoBestFit(LearnerError, ValueError):
+    """The data leave the learner without a best fit, so nothing can be derived from it."""
 
 
 class LearnerFailed(LearnerError):

@@ -10,6 +10,17 @@ from pathlib import Path
 from psidebug.errors import OutputError
 
 
+def check_place(path: str | PathLike[str]) -> None:
+    """Raise :class:`OutputError` if no file can be written at ``path``, before the work whose result goes there."""
+    target = Path(path)
+    if target.is_dir():
+        raise OutputError(f"could not write {target}: it is a directory. Give the name of a file.")
+    if not target.parent.is_dir():
+        raise OutputError(f"could not write {target}: there is no directory {target.parent}. Make it first.")
+    if not os.access(target.parent, os.W_OK | os.X_OK):
+        raise OutputError(f"could not write {target}: {target.parent} is not yours to write to. Choose another place.")
+
+
 def write_whole(path: str | PathLike[str], text: str) -> None:
     """Write a text file so that a reader, a full disk or a kill never meets half of it.
 
@@ -17,9 +28,10 @@ def write_whole(path: str | PathLike[str], text: str) -> None:
     """
     target = Path(path)
     try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".partial")
+        # The neighbour's name is cut so that it stays valid wherever the target's own is.
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:40]}.", suffix=".partial")
         try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
+            with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(text)
                 file.flush()
                 os.fsync(file.fileno())
@@ -34,3 +46,5 @@ def write_whole(path: str | PathLike[str], text: str) -> None:
         raise OutputError(
             f"could not write {target}: {error.strerror or error}. Choose a place you can write to."
         ) from error
+    except ValueError as error:  # a zero byte in the name
+        raise OutputError(f"could not write {str(target)!r}: {error}. Choose another name.") from error

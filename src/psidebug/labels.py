@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
@@ -13,12 +14,16 @@ from psidebug.errors import ContinuousLabels, LabelError, MissingLabels, SingleC
 
 Codes = npt.NDArray[np.intp]
 
+_TIMES = (np.datetime64, np.timedelta64)
+
 
 @dataclass(frozen=True)
 class Encoding:
     """The classes of a task, in the learner's order; class ``k`` has code ``k``."""
 
     classes: tuple[Hashable, ...]
+    learned: bool = False
+    """Whether the classes are those that a fitted learner already knows by their own values."""
 
     @property
     def size(self) -> int:
@@ -27,14 +32,14 @@ class Encoding:
 
     @property
     def native(self) -> npt.NDArray[Any]:
-        """The classes as the learner sees them: their own values, or codes where no array could hold them.
+        """The classes as the learner sees them: their own values, or codes where scikit-learn would refuse those.
 
-        scikit-learn sorts labels, so classes that cannot be compared (tuples, a mix of types) are given to it
-        as codes.
+        It takes strings, booleans and whole numbers; other classes (fractions, bytes, tuples, a mix of types) are
+        given to it as codes, unless it was fitted on them.
         """
-        if _comparable(self.classes):
-            return np.array(self.classes)
-        return np.arange(self.size)
+        values = array_of(self.classes)
+        whole = values.dtype.kind == "f" and bool(np.all(values == np.round(values)))
+        return values if self.learned or whole or values.dtype.kind in "biuU" else np.arange(self.size)
 
     @property
     def native_codes(self) -> dict[Any, int]:
@@ -56,51 +61,57 @@ class Encoding:
 
     def decode(self, codes: Codes) -> npt.NDArray[Any]:
         """Labels as the user wrote them."""
-        if _comparable(self.classes):
-            return np.asarray(np.array(self.classes)[codes])
-        table = np.empty(self.size, dtype=object)
-        table[:] = self.classes
-        return np.asarray(table[codes])
+        return np.asarray(array_of(self.classes)[codes])
 
 
 def encoding_of(labels: Sequence[Hashable], *, order: Iterable[Hashable] | None = None) -> Encoding:
     """The classes of the fitted learner where it has them (``order``), otherwise those in training, sorted."""
     seen = list(dict.fromkeys(labels))
-    if order is not None:
-        seen = list(order)
-    elif _comparable(seen):
-        seen = np.unique(np.array(seen)).tolist()
-    else:
-        seen = sorted(seen, key=lambda value: (type(value).__name__, repr(value)))
     if len(seen) < 2:
         only = f" ({seen[0]!r})" if seen else ""
         raise SingleClass(
             f"y_train has one class only{only}: a classifier needs at least two. Check that the right column was "
             f"given as labels."
         )
-    if len(seen) > 20 and all(type(value) is float and not value.is_integer() for value in seen):
+    if order is not None:
+        return Encoding(tuple(order), learned=True)
+    fractions = sum(isinstance(value, float) and not value.is_integer() for value in seen)
+    if len(seen) > 20 and fractions > len(seen) / 2:
         raise ContinuousLabels(
-            f"y_train has {len(seen)} different fractional values, so it looks like a measurement. Psi debugs "
-            f"classifiers: give class labels (for instance y > threshold)."
+            f"y_train has {len(seen)} different values, most of them fractions, so it looks like a measurement. Psi "
+            f"debugs classifiers: give class labels (for instance y > threshold)."
         )
-    return Encoding(tuple(seen))
+    if array_of(seen).dtype == object:
+        return Encoding(tuple(sorted(seen, key=lambda value: (type(value).__name__, repr(value)))))
+    return Encoding(tuple(np.sort(array_of(seen)).tolist()))
+
+
+def array_of(values: Sequence[Any]) -> npt.NDArray[Any]:
+    """The values as an array of their own type, or of objects where numpy would turn one value into another.
+
+    Numpy makes strings of a number next to a string, rows of equally long tuples, and floats of very large integers.
+    """
+    if len({type(value) for value in values}) == 1 and type(values[0]) in (str, int, float, bool):
+        array = np.array(values)
+        if array.tolist() == list(values):
+            return array
+    return np.fromiter(values, dtype=object, count=len(values))
 
 
 def listed(labels: Any, *, name: str) -> list[Hashable]:
     """The labels as a plain list of Python values, from any array, series or sequence."""
-    if labels is None or isinstance(labels, str | bytes | dict):
+    if labels is None or isinstance(labels, str | bytes | Mapping | Set):
         raise LabelError(f"{name} must be a sequence with one label per row, not {type(labels).__name__}.")
-    to_list = getattr(labels, "to_pylist", None) or getattr(labels, "to_list", None) or getattr(labels, "tolist", None)
-    values = to_list() if callable(to_list) else _materialised(labels, name)
+    values = _values(labels, name)
     if not isinstance(values, list):
         raise LabelError(f"{name} must be a sequence with one label per row, not a single value.")
     if values and isinstance(values[0], list) and all(isinstance(v, list) and len(v) == 1 for v in values):
         values = [value[0] for value in values]  # a column vector of shape (n, 1)
-    values = [value.item() if isinstance(value, np.generic) else value for value in values]
+    values = [_python(value) for value in values]
     try:
         missing = [row for row, value in enumerate(values) if _is_missing(value)]
         set(values)
-    except TypeError:
+    except (TypeError, ValueError):
         raise LabelError(
             f"{name} holds values that cannot be labels (lists, arrays or dicts). Give one string, number or "
             f"boolean per row; for one-hot labels use argmax over the columns."
@@ -113,11 +124,22 @@ def listed(labels: Any, *, name: str) -> list[Hashable]:
     return values
 
 
-def _materialised(labels: Any, name: str) -> list[Any]:
+def _values(labels: Any, name: str) -> Any:
+    if nw.dependencies.is_into_dataframe(labels):
+        if labels.shape[1] != 1:
+            raise LabelError(f"{name} is a table of {labels.shape[1]} columns: give one column of labels.")
+        return nw.from_native(labels, eager_only=True)[:, 0].to_list()
+    if isinstance(labels, np.ndarray) and labels.dtype.kind in "mM" and labels.ndim:
+        return list(labels)  # tolist() would make plain numbers of nanoseconds
+    to_list = getattr(labels, "to_pylist", None) or getattr(labels, "to_list", None) or getattr(labels, "tolist", None)
     try:
-        return list(labels)
+        return to_list() if callable(to_list) else list(labels)
     except TypeError:
         raise LabelError(f"{name} must be a sequence with one label per row, not {type(labels).__name__}.") from None
+
+
+def _python(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) and not isinstance(value, _TIMES) else value
 
 
 def _is_missing(value: Any) -> bool:
@@ -126,15 +148,8 @@ def _is_missing(value: Any) -> bool:
         return True
     try:
         return bool(value != value)
-    except (TypeError, ValueError):  # pandas.NA refuses to be a bool; an array does too, but has no hash
-        hash(value)
+    except TypeError:  # pandas.NA refuses to be a bool
         return True
-
-
-def _comparable(classes: Sequence[Hashable]) -> bool:
-    """Whether numpy can hold the classes in one array without turning one type into another."""
-    kinds = {type(value) for value in classes}
-    return len(kinds) == 1 and kinds <= {str, int, float, bool, bytes}
 
 
 def _listing(values: Iterable[Hashable]) -> str:

@@ -5,6 +5,7 @@ Psi never changes the object it was given: every fit is on a clone.
 
 from __future__ import annotations
 
+import re
 import warnings
 from typing import Any
 
@@ -12,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone, is_regressor
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from psidebug.errors import LearnerFailed, LearnerMismatch, NotAClassifier
+from psidebug.errors import InvalidWeights, LearnerFailed, LearnerMismatch, NotAClassifier
 from psidebug.labels import Codes
 from psidebug.tables import Table, check_finite, column_names
 
@@ -34,10 +35,8 @@ def check_classifier(model: Any) -> None:
             f"model is a {name} without {', '.join(missing)}. Give a scikit-learn-compatible classifier or a Pipeline "
             f"that ends in one."
         )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        if is_regressor(model):
-            raise NotAClassifier(f"model is a {name}, a regressor. Psi debugs classifiers.")
+    if _is_regressor(model):
+        raise NotAClassifier(f"model is a {name}, a regressor. Psi debugs classifiers.")
     if not (hasattr(model, "decision_function") or hasattr(model, "predict_proba")):
         raise NotAClassifier(
             f"{name} gives classes but no scores: it has neither decision_function nor predict_proba. Wrap it in "
@@ -51,7 +50,16 @@ def is_fitted(model: Classifier) -> bool:
         check_is_fitted(model)
     except NotFittedError:
         return False
+    except AttributeError:  # a classifier made without scikit-learn's base class
+        return hasattr(model, "classes_")
     return True
+
+
+def _is_regressor(model: Any) -> bool:
+    try:
+        return bool(is_regressor(model))
+    except AttributeError:  # a classifier made without scikit-learn's base class
+        return False
 
 
 def final_step(model: Classifier) -> Classifier:
@@ -70,22 +78,51 @@ def before_final_step(model: Classifier, features: Table) -> Table:
     return features
 
 
-def refit(model: Classifier, features: Table, labels: npt.NDArray[Any], *, seed: int, quiet: bool = True) -> Classifier:
+def check_takes_weights(model: Classifier) -> None:
+    """Raise :class:`InvalidWeights` unless the (final) estimator's ``fit`` takes ``sample_weight``."""
+    estimator = final_step(model)
+    if not has_fit_parameter(estimator, "sample_weight"):
+        raise InvalidWeights(
+            f"{type(estimator).__name__}.fit takes no sample_weight. Leave sample_weight out, or use a learner that "
+            f"weighs its rows."
+        )
+
+
+def _weights_argument(model: Classifier, weights: npt.NDArray[np.float64] | None) -> dict[str, Any]:
+    """``fit``'s keyword for the weights: a Pipeline hands them on under the names of its last steps."""
+    if weights is None:
+        return {}
+    keyword = ""
+    while hasattr(model, "steps"):
+        name, model = model.steps[-1]
+        keyword += f"{name}__"
+    return {f"{keyword}sample_weight": weights}
+
+
+def refit(
+    model: Classifier,
+    features: Table,
+    labels: npt.NDArray[Any],
+    *,
+    seed: int,
+    sample_weight: npt.NDArray[np.float64] | None = None,
+    quiet: bool = True,
+) -> Classifier:
     """A clone of the classifier, fitted on these labels; unset random states are set, so that it can be repeated."""
-    fresh = clone(model)
-    unset = [
-        key for key, value in fresh.get_params().items() if key.split("__")[-1] == "random_state" and value is None
-    ]
-    if unset:
-        fresh.set_params(**dict.fromkeys(unset, seed))
     try:
+        fresh = clone(model)
+        unset = [
+            key for key, value in fresh.get_params().items() if key.split("__")[-1] == "random_state" and value is None
+        ]
+        if unset:
+            fresh.set_params(**dict.fromkeys(unset, seed))
         with warnings.catch_warnings():
             if quiet:
                 warnings.simplefilter("ignore")
-            return fresh.fit(features, labels)
+            fresh.fit(features, labels, **_weights_argument(fresh, sample_weight))
     except Exception as error:
-        check_finite(features, name="X_train")
-        raise LearnerFailed(f"{type(final_step(model)).__name__} could not be fitted: {_first_line(error)}") from error
+        raise _failed(model, error, features, "X_train", "could not be fitted") from error
+    return fresh
 
 
 def predict(model: Classifier, features: Table, *, name: str) -> list[Any]:
@@ -94,10 +131,7 @@ def predict(model: Classifier, features: Table, *, name: str) -> list[Any]:
     try:
         predicted = np.asarray(model.predict(features))
     except Exception as error:
-        check_finite(features, name=name)
-        raise LearnerFailed(
-            f"{type(final_step(model)).__name__} could not predict on {name}: {_first_line(error)}"
-        ) from error
+        raise _failed(model, error, features, name, f"could not predict on {name}") from error
     return list(predicted.reshape(len(predicted), -1)[:, 0].tolist())
 
 
@@ -113,7 +147,10 @@ def check_columns(model: Classifier, features: Table, *, name: str) -> None:
     given = column_names(features)
     if names is not None and given is not None and not set(names) <= set(given):
         absent = [c for c in names if c not in given]
-        raise LearnerMismatch(f"the model was fitted on columns that {name} does not have: {absent[:5]}.")
+        raise LearnerMismatch(
+            f"the model was fitted on columns that {name} does not have: {absent[:5]}. Give the features it was fitted "
+            f"on, or an unfitted model."
+        )
 
 
 def scores(model: Classifier, features: Table, codes_of: dict[Any, int], size: int) -> npt.NDArray[np.float64]:
@@ -131,7 +168,8 @@ def scores(model: Classifier, features: Table, codes_of: dict[Any, int], size: i
 
 def _raw_scores(model: Classifier, features: Table) -> npt.NDArray[np.float64]:
     known = len(model.classes_)
-    if hasattr(model, "decision_function"):
+    pairs = getattr(final_step(model), "decision_function_shape", None) == "ovo" and known > 2
+    if hasattr(model, "decision_function") and not pairs:
         decided = np.asarray(model.decision_function(features), dtype=np.float64)
         if decided.ndim == 1 and known == 2:
             return np.column_stack([np.zeros_like(decided), decided])
@@ -157,6 +195,13 @@ def margins(scores: npt.NDArray[np.float64], codes: Codes) -> npt.NDArray[np.flo
     with np.errstate(invalid="ignore"):
         advantage = right - scores[np.arange(points)[:, None], rivals]
     return np.asarray(np.where(np.isnan(advantage), 0.0, advantage))
+
+
+def _failed(model: Classifier, error: Exception, features: Table, name: str, what: str) -> LearnerFailed:
+    """The learner's own words; or :class:`MissingValues`, raised here, when they are about NaN or infinity."""
+    if re.search(r"\b(nans?|inf|infs|infinity|infinite|finite|missing|null)\b", str(error), re.IGNORECASE):
+        check_finite(features, name=name)
+    return LearnerFailed(f"{type(final_step(model)).__name__} {what}: {_first_line(error)}")
 
 
 def _first_line(error: Exception) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 import narwhals as nw
@@ -26,7 +27,7 @@ def as_table(features: Any, *, name: str) -> Table:
     table = _recognised(features, name)
     if row_count(table) == 0:
         raise UnsupportedFeatures(f"{name} has no rows.")
-    if is_frame(table) or table.ndim == 2:
+    if len(table.shape) == 2:
         if table.shape[1] == 0:
             raise UnsupportedFeatures(f"{name} has no columns.")
     elif not all(isinstance(text, str) for text in table):
@@ -52,20 +53,24 @@ def column_names(table: Table) -> list[str] | None:
     return nw.from_native(table, eager_only=True).columns if is_frame(table) else None
 
 
-def check_same_columns(train: Table, other: Table, *, name: str) -> None:
-    """Training and other features must have the same columns."""
+def same_columns(train: Table, other: Table, *, name: str) -> Table:
+    """The other table with its columns in the order of training; they must be the same columns."""
     train_names, other_names = column_names(train), column_names(other)
     if train_names is not None and other_names is not None:
         if set(train_names) != set(other_names):
             missing = [c for c in train_names if c not in other_names]
             added = [c for c in other_names if c not in train_names]
             raise ShapeMismatch(
-                f"{name} does not have the columns of X_train: missing {missing[:5]}, not in training {added[:5]}."
+                f"{name} does not have the columns of X_train: missing {missing[:5]}, not in training {added[:5]}. "
+                f"Give both the same columns."
             )
-    elif train.ndim != other.ndim or train.shape[1:] != other.shape[1:]:
+        if train_names != other_names:
+            return nw.from_native(other, eager_only=True).select(train_names).to_native()
+    elif train.shape[1:] != other.shape[1:]:
         raise ShapeMismatch(
             f"{name} has shape {tuple(other.shape)}, X_train has {tuple(train.shape)}: the columns must be the same."
         )
+    return other
 
 
 def take(table: Table, positions: npt.NDArray[np.intp]) -> Table:
@@ -77,33 +82,40 @@ def take(table: Table, positions: npt.NDArray[np.intp]) -> Table:
 
 def check_finite(table: Table, *, name: str) -> None:
     """Raise :class:`MissingValues` if a number in the table is NaN or infinite (text and categories: null)."""
-    for column, values in _numeric_columns(table):
-        bad = ~np.isfinite(values)
-        if bad.any():
-            where = f"column {column!r}" if column is not None else "the matrix"
+    for column, rows, values in _numbers(table):
+        bad = np.flatnonzero(~np.isfinite(values))
+        if bad.size:
             kind = "NaN" if np.isnan(values[bad]).any() else "infinity"
             raise MissingValues(
-                f"{name} has {kind} in {where} ({int(bad.sum())} values, first in row {int(np.argwhere(bad)[0][0])}), "
-                f"and this learner cannot take it. Put an imputer before it (sklearn.impute.SimpleImputer in a "
-                f"Pipeline), use a learner that takes missing values, or remove these rows."
+                f"{name} has {kind} in column {column!r} ({bad.size} values, first in row {int(rows[bad[0]])}), and "
+                f"this learner cannot take it. Put an imputer before it (sklearn.impute.SimpleImputer in a Pipeline), "
+                f"use a learner that takes missing values, or remove these rows."
             )
 
 
-def _numeric_columns(table: Table) -> Iterator[tuple[str | None, npt.NDArray[np.float64]]]:
+def _numbers(table: Table) -> Iterator[tuple[str | int, npt.NDArray[Any], npt.NDArray[np.float64]]]:
+    """Every column with its rows and their numbers; what is no number is 0, or NaN where it is missing."""
+    every = np.arange(row_count(table))
     if is_frame(table):
         for series in nw.from_native(table, eager_only=True).iter_columns():
             if series.dtype.is_numeric():
-                yield series.name, series.to_numpy().astype(np.float64)
+                yield series.name, every, series.to_numpy().astype(np.float64)
             else:
-                yield series.name, np.where(series.is_null().to_numpy(), np.nan, 0.0)
+                yield series.name, every, np.where(series.is_null().to_numpy(), np.nan, 0.0)
     elif sp.issparse(table):
-        yield None, np.asarray(table.data, dtype=np.float64)
-    elif table.dtype.kind in "fiub":
-        yield None, table.astype(np.float64, copy=False)
-    elif table.dtype == object and table.ndim == 2:
+        by_column = table.tocsc()
         for index in range(table.shape[1]):
-            values = [v if isinstance(v, float | int) else (np.nan if v is None else 0.0) for v in table[:, index]]
-            yield str(index), np.array(values, dtype=np.float64)
+            part = slice(by_column.indptr[index], by_column.indptr[index + 1])
+            yield index, by_column.indices[part], by_column.data[part].astype(np.float64)
+    elif table.ndim == 2 and table.dtype.kind in "fiubO":
+        for index in range(table.shape[1]):
+            yield index, every, np.array([_number(value) for value in table[:, index].tolist()])
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, float | int | np.number):
+        return float(value)
+    return float("nan") if value is None or type(value).__name__ in ("NAType", "NaTType") else 0.0
 
 
 @dataclass(frozen=True)
@@ -119,21 +131,27 @@ class Column:
         return self.values.dtype.kind in "fiu"
 
 
-def columns(table: Table) -> list[Column]:
+def columns(table: Table, *, unnamed: str = "x") -> list[Column]:
     """The table's columns for describing rows to a person; a sparse matrix or texts have none to offer."""
     if is_frame(table):
         return [_column(series) for series in nw.from_native(table, eager_only=True).iter_columns()]
     if sp.issparse(table) or table.ndim != 2:
         return []
-    return [Column(f"x{index}", np.asarray(table[:, index])) for index in range(table.shape[1])]
+    return [Column(f"{unnamed}{index}", _narrowed(table[:, index])) for index in range(table.shape[1])]
 
 
 def _column(series: nw.Series[Any]) -> Column:
     if series.dtype.is_numeric():
         return Column(series.name, series.to_numpy())
-    values = np.empty(len(series), dtype=object)
-    values[:] = series.to_list()
-    return Column(series.name, values)
+    return Column(series.name, _narrowed(_objects(series.to_list())))
+
+
+def _narrowed(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Objects that are all numbers, or missing, as numbers."""
+    if values.dtype != object:
+        return values
+    numbers = all(value is None or type(value) in (int, float) for value in values)
+    return values.astype(np.float64) if numbers else values
 
 
 def frame_like(data: Mapping[str, Sequence[Any] | npt.NDArray[Any]], example: Table) -> Any:
@@ -145,15 +163,30 @@ def frame_like(data: Mapping[str, Sequence[Any] | npt.NDArray[Any]], example: Ta
 
         installed = [lib for lib in ("pandas", "polars", "pyarrow") if importlib.util.find_spec(lib)]
         backend = importlib.import_module(installed[0])
-    return nw.from_dict({key: _plain(values) for key, values in data.items()}, backend=backend).to_native()
+    keeps_objects = backend.__name__ == "pandas"
+    plain = {key: _plain(values, keeps_objects) for key, values in data.items()}
+    return nw.from_dict(plain, backend=backend).to_native()
 
 
-def _plain(values: Sequence[Any] | npt.NDArray[Any]) -> Any:
-    array = np.asarray(values) if not isinstance(values, np.ndarray) else values
-    return array.tolist() if array.dtype == object or array.dtype.kind in "US" else array
+def _plain(values: Sequence[Any] | npt.NDArray[Any], keeps_objects: bool) -> Any:
+    """Values a data frame can hold: only pandas has columns of mixed types and tuples, elsewhere they become text."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "UO":
+        return array
+    plain = [_unicode(value) if isinstance(value, str) else value for value in array.tolist()]
+    one_type = len({type(value) for value in plain}) == 1 and isinstance(plain[0], str | date)
+    return plain if keeps_objects or one_type else [_unicode(str(value)) for value in plain]
+
+
+def _unicode(text: str) -> str:
+    """Text that every library can hold: half a character, as broken encodings leave it, is written as its number."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _recognised(features: Any, name: str) -> Table:
+    features = nw.to_native(features, pass_through=True)
+    if isinstance(features, np.ma.MaskedArray) and np.ma.is_masked(features):
+        raise UnsupportedFeatures(f"{name} has masked values: fill them, for instance {name}.filled(numpy.nan).")
     if isinstance(features, np.matrix):
         return np.asarray(features)
     if isinstance(features, np.ndarray):
@@ -163,11 +196,13 @@ def _recognised(features: Any, name: str) -> Table:
             )
         return features
     if sp.issparse(features):
+        if features.ndim != 2:
+            raise UnsupportedFeatures(f"{name} is sparse with {features.ndim} dimensions: give rows and columns.")
         return features.tocsr()
     if nw.dependencies.is_into_dataframe(features):
-        return _readable(features)
+        return _readable(features, name)
     if nw.dependencies.is_into_series(features):
-        return _texts(nw.from_native(features, series_only=True).to_list())
+        return _objects(nw.from_native(features, series_only=True).to_list())
     if isinstance(features, list | tuple):
         return _from_sequence(features, name)
     if hasattr(features, "collect"):
@@ -180,24 +215,30 @@ def _recognised(features: Any, name: str) -> Table:
 
 def _from_sequence(features: Sequence[Any], name: str) -> Table:
     if all(isinstance(row, str) for row in features):
-        return _texts(features)
+        return _objects(features)
     try:
         matrix = np.asarray(features)
-    except ValueError:
+        if matrix.dtype.kind in "US":  # numbers next to texts stay numbers
+            matrix = np.asarray(features, dtype=object)
+    except (TypeError, ValueError):
         raise UnsupportedFeatures(
-            f"the rows of {name} have different lengths; every row needs the same columns."
+            f"the rows of {name} do not make a table; every row needs the same number of columns."
         ) from None
     return _recognised(matrix, name)
 
 
-def _texts(values: Sequence[Any]) -> npt.NDArray[Any]:
-    texts = np.empty(len(values), dtype=object)
-    texts[:] = values
-    return texts
+def _objects(values: Sequence[Any]) -> npt.NDArray[Any]:
+    return np.fromiter(values, dtype=object, count=len(values))
 
 
-def _readable(frame: Any) -> Any:
+def _readable(frame: Any, name: str) -> Any:
     """A pyarrow table with text goes to the learner as pandas or polars: scikit-learn's vectorisers need str."""
+    try:
+        nw.from_native(frame, eager_only=True)
+    except nw.exceptions.NarwhalsError as error:
+        raise UnsupportedFeatures(
+            f"{name} has columns that cannot be told apart: {' '.join(str(error).split())}"
+        ) from None
     if not nw.dependencies.is_pyarrow_table(frame):
         return frame
     table = nw.from_native(frame, eager_only=True)

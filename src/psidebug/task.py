@@ -15,9 +15,21 @@ import numpy as np
 import numpy.typing as npt
 
 from psidebug import learner as learners
-from psidebug.errors import DuplicateIds, LearnerMismatch, NotMisclassified, ShapeMismatch, UnknownRow
-from psidebug.labels import Codes, Encoding, encoding_of, listed
-from psidebug.tables import Table, as_table, check_same_columns, row_count
+from psidebug.errors import (
+    DuplicateIds,
+    InvalidWeights,
+    LabelError,
+    LearnerFailed,
+    LearnerMismatch,
+    MissingLabels,
+    NotAClassifier,
+    NotMisclassified,
+    ShapeMismatch,
+    UnknownRow,
+    UnsupportedFeatures,
+)
+from psidebug.labels import Codes, Encoding, array_of, encoding_of, listed
+from psidebug.tables import Table, as_table, row_count, same_columns, take
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +63,8 @@ class Task:
     given_labels: Any
     """The training labels as the user gave them."""
     seed: int
+    sample_weight: npt.NDArray[np.float64] | None = None
+    """Weights of the training rows, given to every fit; None when all are 1."""
 
     @classmethod
     def of(
@@ -65,6 +79,7 @@ class Task:
         bugs: Any = None,
         X_validation: Any = None,
         y_validation: Any = None,
+        sample_weight: Any = None,
         metadata: Any = None,
         seed: int = 0,
     ) -> Task:
@@ -83,12 +98,25 @@ class Task:
             if X_validation is None or y_validation is None:
                 raise ShapeMismatch("X_validation and y_validation go together: give both or neither.")
             validation = _labelled(encoding, train_table, X_validation, y_validation, "validation")
+        weights = None if sample_weight is None else _weights(sample_weight, model, len(train))
         ids = _ids(rows, len(train))
         about = None if metadata is None else _metadata(metadata, len(train))
 
         if not fitted:
-            model = learners.refit(model, train.features, encoding.native[train.codes], seed=seed, quiet=False)
+            model = learners.refit(
+                model,
+                train.features,
+                encoding.native[train.codes],
+                sample_weight=weights,
+                seed=seed,
+                quiet=False,
+            )
+            _classes(model)
+        else:
+            _predicted(encoding, model, train.features, "X_train")  # it will be trained on these: can it take them?
         predicted = _predicted(encoding, model, test.features, "X_test")
+        if validation is not None:
+            _predicted(encoding, model, validation.features, "X_validation")
         return cls(
             learner=model,
             encoding=encoding,
@@ -101,11 +129,21 @@ class Task:
             metadata=about,
             given_labels=y_train,
             seed=seed,
+            sample_weight=weights,
         )
 
-    def refit(self, codes: Codes) -> learners.Classifier:
-        """𝒜(Γ) in another world: the learner trained anew on these labels."""
-        return learners.refit(self.learner, self.train.features, self.encoding.native[codes], seed=self.seed)
+    def refit(self, codes: Codes, *, rows: npt.NDArray[np.intp] | None = None) -> learners.Classifier:
+        """𝒜(Γ) in another world: the learner trained anew on these labels (N,), with the weights of the task.
+
+        ``rows`` are the positions to train on, all when left out.
+        """
+        features, weights = self.train.features, self.sample_weight
+        if rows is not None:
+            features, codes = take(features, rows), codes[rows]
+            weights = None if weights is None else weights[rows]
+        return learners.refit(
+            self.learner, features, self.encoding.native[codes], sample_weight=weights, seed=self.seed
+        )
 
     def predict(self, model: learners.Classifier, on: LabelledSet) -> Codes:
         """Classes that a fitted model gives to these rows."""
@@ -124,17 +162,25 @@ class Task:
         disagree = np.flatnonzero(wrong != (smallest < 0))
         nearest = margins[disagree].argmin(axis=1)
         margins[disagree, nearest] = np.where(wrong[disagree], -tiny, 0.0)
+        right = disagree[~wrong[disagree]]
+        margins[right] = np.maximum(margins[right], 0.0)
         return margins
 
 
 def _predicted(encoding: Encoding, model: learners.Classifier, features: Table, name: str) -> Codes:
     code_of = encoding.native_codes
-    return np.array([code_of[value] for value in learners.predict(model, features, name=name)], dtype=np.intp)
+    values = learners.predict(model, features, name=name)
+    if not code_of.keys() >= set(values):
+        strange = next(value for value in values if value not in code_of)
+        raise LearnerFailed(
+            f"{type(learners.final_step(model)).__name__} predicts {strange!r}, which is none of the classes it was "
+            f"trained on: {list(code_of)[:6]}. Give a classifier that predicts the labels it was given."
+        )
+    return np.array([code_of[value] for value in values], dtype=np.intp)
 
 
 def _labelled(encoding: Encoding, train: Table, X: Any, y: Any, kind: str) -> LabelledSet:
-    table = as_table(X, name=f"X_{kind}")
-    check_same_columns(train, table, name=f"X_{kind}")
+    table = same_columns(train, as_table(X, name=f"X_{kind}"), name=f"X_{kind}")
     labels = listed(y, name=f"y_{kind}")
     _check_lengths(table, labels, f"X_{kind}", f"y_{kind}")
     return LabelledSet(table, encoding.encode(labels, where=f"y_{kind}"))
@@ -152,12 +198,14 @@ def _encode_training(encoding: Encoding, labels: Sequence[Hashable], fitted: boo
 
 
 def _classes(model: learners.Classifier) -> list[Hashable]:
-    classes = getattr(model, "classes_", None)
-    if classes is None:
-        raise LearnerMismatch(
-            f"the fitted {type(model).__name__} has no classes_, so its labels cannot be matched. Give it unfitted."
+    classes = getattr(model, "classes_", ())
+    values = [value.tolist() if hasattr(value, "tolist") else value for value in classes]
+    if not values or any(isinstance(value, list) for value in values):
+        raise NotAClassifier(
+            f"the fitted {type(learners.final_step(model)).__name__} has no classes_ with one value per class, so it "
+            f"is no classifier of one label per row. Give a scikit-learn-compatible classifier."
         )
-    return list(np.asarray(classes).tolist())
+    return values
 
 
 def _check_lengths(table: Table, labels: Sequence[Hashable], table_name: str, labels_name: str) -> None:
@@ -170,7 +218,14 @@ def _check_lengths(table: Table, labels: Sequence[Hashable], table_name: str, la
 def _ids(rows: Any, count: int) -> npt.NDArray[Any]:
     if rows is None:
         return np.arange(count)
-    ids = listed(rows, name="rows")
+    try:
+        ids = listed(rows, name="rows")
+    except MissingLabels:
+        raise ShapeMismatch("some of rows are missing (None or NaN): one id per training row.") from None
+    except LabelError:
+        raise ShapeMismatch(
+            f"rows must be a sequence with one id (a string or number) per training row, not {type(rows).__name__}."
+        ) from None
     if len(ids) != count:
         raise ShapeMismatch(f"rows has {len(ids)} ids but X_train has {count} rows: one id per training row.")
     if len(set(ids)) < count:
@@ -179,13 +234,36 @@ def _ids(rows: Any, count: int) -> npt.NDArray[Any]:
             f"rows has {count - len(set(ids))} duplicate ids, for instance {twice!r}. Ids must tell rows apart; leave "
             f"rows out to use positions."
         )
-    array = np.empty(count, dtype=object)
-    array[:] = ids
-    return np.array(ids) if len({type(value) for value in ids}) == 1 and not isinstance(ids[0], tuple) else array
+    return array_of(ids)
+
+
+def _weights(sample_weight: Any, model: learners.Classifier, count: int) -> npt.NDArray[np.float64]:
+    try:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidWeights("sample_weight takes one number per training row.") from None
+    weights = weights.reshape(-1) if weights.ndim == 2 and weights.shape[1] == 1 else weights
+    if weights.shape != (count,):
+        raise ShapeMismatch(
+            f"sample_weight has shape {weights.shape} but X_train has {count} rows: one weight per training row."
+        )
+    wrong = np.flatnonzero(~np.isfinite(weights) | (weights < 0))
+    if wrong.size:
+        raise InvalidWeights(
+            f"sample_weight of training row {wrong[0]} is {weights[wrong[0]]:g}"
+            f"{f' and {wrong.size - 1} more are no weights' if wrong.size > 1 else ''}. "
+            f"Weights are finite and not negative; 0 leaves a row out."
+        )
+    if not weights.any():
+        raise InvalidWeights("every sample_weight is 0: nothing is left to train on.")
+    learners.check_takes_weights(model)
+    return weights
 
 
 def _metadata(metadata: Any, count: int) -> Table:
     table = as_table(metadata, name="metadata")
+    if len(table.shape) != 2:
+        raise UnsupportedFeatures("metadata is one column without a name: give a data frame with named columns.")
     if row_count(table) != count:
         raise ShapeMismatch(f"metadata has {row_count(table)} rows but X_train has {count}: one per training row.")
     return table
@@ -194,12 +272,15 @@ def _metadata(metadata: Any, count: int) -> Table:
 def _bugs(bugs: Any, wrong: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:
     if bugs is None:
         return np.flatnonzero(wrong)
-    chosen = np.atleast_1d(np.asarray(bugs))
+    try:
+        chosen = np.atleast_1d(np.asarray(bugs))
+    except ValueError:
+        chosen = np.array(["ragged"])
     if chosen.dtype == bool:
         if chosen.shape != wrong.shape:
             raise ShapeMismatch(f"bugs is a mask of {chosen.size} values but the test set has {wrong.size} rows.")
         chosen = np.flatnonzero(chosen)
-    if chosen.size and chosen.dtype.kind not in "iu":
+    if chosen.ndim > 1 or (chosen.size and chosen.dtype.kind not in "iu"):
         raise UnknownRow("bugs takes positions of test rows (whole numbers from 0), or one True / False per test row.")
     chosen = np.unique(chosen).astype(np.intp)
     outside = chosen[(chosen < 0) | (chosen >= wrong.size)]

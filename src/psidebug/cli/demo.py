@@ -25,7 +25,12 @@ def demo(seed: int, report: str | None) -> None:
 
     Example: psi demo --report demo.html
     """
+    from psidebug.files import check_place
+
+    if report is not None:
+        check_place(report)
     from rich.console import Console
+    from rich.markup import escape
     from sklearn.linear_model import LogisticRegression
 
     import psidebug
@@ -38,8 +43,7 @@ def demo(seed: int, report: str | None) -> None:
     _say(
         console,
         f"{len(data.y_train)} handwritten digits, even against odd. Unknown to everybody, a labelling script marked "
-        "every "
-        f"4 as odd. A logistic regression is trained on them and tested on {len(data.y_test)} others.",
+        f"every 4 as odd. A logistic regression is trained on them and tested on {len(data.y_test)} others.",
     )
     with progress_bar() as progress:
         diagnosis = psidebug.debug(
@@ -61,7 +65,7 @@ def demo(seed: int, report: str | None) -> None:
     _show_proof(console, diagnosis, data)
     if report is not None:
         diagnosis.report(report)
-        _say(console, f"The whole diagnosis is in {report}.")
+        _say(console, f"The whole diagnosis is in {escape(report)}.")
 
 
 def _metadata(data: MislabelledDigits) -> object:
@@ -99,8 +103,7 @@ def _show_suspects(console: Console, diagnosis: Diagnosis, data: MislabelledDigi
     _say(
         console,
         "PS is the probability of sufficiency: in how many of the worlds where this label were different and the "
-        "errors "
-        "gone, would putting it back bring them back.",
+        "errors gone, would putting it back bring them back.",
     )
     estimates = diagnosis.estimates
     if estimates is None:
@@ -138,8 +141,7 @@ def _show_slices(console: Console, diagnosis: Diagnosis) -> None:
     _say(
         console,
         f"[bold cyan]{best.slice.condition}[/], labelled [bold cyan]{label}[/]: {len(best.slice.members)} training "
-        "rows, "
-        f"whose PS stands out by {best.slice.z:.0f} standard errors.",
+        f"rows, whose PS stands out by {best.slice.z:.0f} standard errors.",
     )
 
 

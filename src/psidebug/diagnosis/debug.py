@@ -36,6 +36,7 @@ def debug(
     bugs: Any = None,
     X_validation: Any = None,
     y_validation: Any = None,
+    sample_weight: Any = None,
     metadata: Any = None,
     symptom: str | Symptom = "log_loss",
     prior: float | npt.ArrayLike | Prior | None = None,
@@ -59,6 +60,8 @@ def debug(
         Positions of the test rows to explain (or a mask); all misclassified ones when left out.
     X_validation, y_validation
         Rows kept apart, on which the effect of the corrections is reported.
+    sample_weight
+        One weight per training row, as the model was or is to be fitted with; every fit gets them.
     metadata
         A table with one row per training row, of columns that the model never saw (source, annotator, date), in which
         to look for what the suspects have in common.
@@ -69,9 +72,11 @@ def debug(
     prior
         How often labels are wrong: one rate (default 0.05), one per row, or a :class:`~psidebug.priors.Prior`.
     graybox
-        How the learner is predicted without training: ``"newton"``, ``"retrain"``, or an object.
+        How the learner is predicted without training: ``"newton"``, ``"newton_residual"``, ``"gradient"``,
+        ``"gradient_residual"`` (logistic models), ``"retrain"``, or an object.
     engine
-        ``"auto"``, ``"closed_form"`` or ``"enumeration"``.
+        ``"auto"`` (the cheapest whose answer is good enough), ``"closed_form"``, ``"enumeration"``, ``"tilting"`` or
+        ``"sampling"``.
     rng
         A seed or a numpy Generator; the same seed gives the same answer.
     progress
@@ -98,6 +103,7 @@ def debug(
             bugs=bugs,
             X_validation=X_validation,
             y_validation=y_validation,
+            sample_weight=sample_weight,
             metadata=metadata,
             seed=seed,
         )

@@ -11,6 +11,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
+from threadpoolctl import threadpool_limits
 
 from psidebug.diagnosis.repair import Correction, best_of
 from psidebug.diagnosis.slices import Slice
@@ -90,7 +91,7 @@ class Diagnosis:
         suspected[self.order[: self.corrected or len(self.order)]] = True
         return frame_like(
             {
-                "condition": _objects([each.condition for each, _ in found]),
+                "condition": np.array([each.condition for each, _ in found], dtype=object),
                 "given": self.task.encoding.decode(np.array([each.given for each, _ in found], dtype=np.intp)),
                 "rows": np.array([len(each.members) for each, _ in found], dtype=np.intp),
                 "suspects": np.array([suspected[each.members].mean() for each, _ in found]),
@@ -114,10 +115,15 @@ class Diagnosis:
 
     @property
     def repaired_labels(self) -> Any:
-        """The training labels with the verified corrections applied, in training order; a series stays a series."""
+        """The training labels with the verified corrections applied, in training order.
+
+        A series stays a series and a numpy array keeps its type; anything else becomes a numpy array.
+        """
         codes = self.task.train.codes if self.correction is None else self.correction.codes
         labels = self.task.encoding.decode(codes)
         given = self.task.given_labels
+        if isinstance(given, np.ndarray) and given.dtype.kind != "U":  # a longer text may not fit into U5
+            return labels.astype(given.dtype).reshape(given.shape)
         if not nw.dependencies.is_into_series(given):
             return labels
         if nw.dependencies.is_pandas_series(given):
@@ -132,6 +138,8 @@ class Diagnosis:
     @property
     def verdict(self) -> str:
         """The result in two sentences."""
+        if np.any(self.task.predicted != self.task.test.codes) and self.nothing_to_debug:
+            return "Nothing to debug: none of the misclassified test points was named as a bug."
         if self.nothing_to_debug:
             return "Nothing to debug. The classifier gets every one of these test points right."
         bugs = len(self.task.bugs)
@@ -139,8 +147,7 @@ class Diagnosis:
         if best is None:
             return (
                 f"{bugs} test points are misclassified, and no correction of training labels that was tried repairs "
-                "the "
-                f"model. The labels are probably not to blame."
+                f"the model. The labels are probably not to blame."
             )
         after = best.verified
         told = f"{bugs} test points are misclassified, and the best explanation is: {best.explanation}."
@@ -151,8 +158,7 @@ class Diagnosis:
         if after.validation_before is not None and after.validation_after is not None:
             repaired += (
                 f" and the error on validation rows, which had no say in it, from {after.validation_before.rate:.3f} "
-                "to "
-                f"{after.validation_after.rate:.3f}"
+                f"to {after.validation_after.rate:.3f}"
             )
         return f"{told} {repaired}."
 
@@ -170,7 +176,8 @@ class Diagnosis:
             raise NotMisclassified(f"test row {row} is classified correctly: there is no error to explain.")
         if self.graybox is None:
             raise NotMisclassified("this diagnosis was made without bugs; run debug again without bugs=[].")
-        estimates = sufficiency(self.graybox, self.prior, misclassified(row))
+        with threadpool_limits(limits=1, user_api="blas"):  # the same answer whatever the number of threads
+            estimates = sufficiency(self.graybox, self.prior, misclassified(row))
         classes = task.encoding.classes
         return Explanation(
             test_row=row,
@@ -220,9 +227,3 @@ def _best_of_each_slice(tried: tuple[Correction, ...]) -> list[tuple[Slice, Veri
         if each.slice is not None:
             best.setdefault(each.slice.column, (each.slice, each.verified))
     return list(best.values())
-
-
-def _objects(values: list[Any]) -> npt.NDArray[Any]:
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from psidebug.errors import InvalidPrior, InvalidSymptom, UnknownOption
-from psidebug.graybox.logistic import NewtonLogistic
+from psidebug.graybox.adapters import adapter_of
+from psidebug.graybox.logistic import FORMS, LogisticBox
 from psidebug.graybox.protocol import GrayBox
 from psidebug.graybox.retrain import Retrain
+from psidebug.graybox.trees.forms import FORMS as TREE_FORMS
+from psidebug.learner import final_step
 from psidebug.priors import Prior, noise
 from psidebug.symptoms import Symptom, at_least, log_loss_above_boundary, misclassified
 from psidebug.task import Task
 
 T = TypeVar("T")
 DEFAULT_RATE = 0.05
-GRAYBOXES: dict[str, Callable[[Task], GrayBox]] = {"newton": NewtonLogistic, "retrain": Retrain}
+GRAYBOXES: dict[str, Callable[[Task], GrayBox]] = (
+    {form: partial(LogisticBox, form=form) for form in FORMS} | TREE_FORMS | {"retrain": Retrain}
+)
 SYMPTOMS: dict[str, Callable[[npt.NDArray[np.float64], npt.NDArray[np.intp]], Symptom]] = {
     "log_loss": log_loss_above_boundary,
     "misclassified": lambda margins, bugs: misclassified(*bugs.tolist()),
@@ -28,12 +34,14 @@ SYMPTOMS: dict[str, Callable[[npt.NDArray[np.float64], npt.NDArray[np.intp]], Sy
 
 
 def graybox_of(option: str | GrayBox, task: Task) -> GrayBox:
-    """``"auto"``, ``"newton"``, ``"retrain"``, or a gray box made by the user."""
+    """``"auto"``, a logistic form (``"newton"``, …), a tree form (``"leaf_refit"``, …), ``"retrain"``, or an object."""
     if not isinstance(option, str):
         if not hasattr(option, "margins"):
             raise UnknownOption(f"graybox takes a name or an object with margins(worlds), not {type(option).__name__}.")
         return option
-    return _chosen("newton" if option == "auto" else option, GRAYBOXES, "graybox")(task)
+    if option == "auto":
+        option = "leaf_derivative" if adapter_of(final_step(task.learner)) else "newton"
+    return _chosen(option, GRAYBOXES, "graybox")(task)
 
 
 def prior_of(option: float | npt.ArrayLike | Prior | None, task: Task) -> Prior:
@@ -47,7 +55,9 @@ def prior_of(option: float | npt.ArrayLike | Prior | None, task: Task) -> Prior:
             f"prior={option!r} is not a noise rate: give a number such as 0.05, or one per training row."
         )
     try:
-        rate = np.asarray(DEFAULT_RATE if option is None else option, dtype=np.float64)
+        rate = np.asarray(DEFAULT_RATE if option is None else option)
+        if rate.dtype.kind not in "fiu":  # numpy would read numbers out of strings
+            raise TypeError
     except (TypeError, ValueError):
         raise InvalidPrior("a prior is a noise rate such as 0.05, or one number per training row.") from None
     return noise(task.train.codes, task.encoding.size, rate)
@@ -74,6 +84,6 @@ def rng_of(option: int | np.random.Generator | None) -> np.random.Generator:
 
 
 def _chosen(name: Any, choices: dict[str, T], option: str) -> T:
-    if name not in choices:
+    if not isinstance(name, str) or name not in choices:
         raise UnknownOption(f"{option}={name!r} is not one of {', '.join(sorted(choices))}.")
     return choices[name]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,15 +11,23 @@ import numpy.typing as npt
 
 from psidebug.diagnosis.slices import Slice
 from psidebug.diagnosis.verification import Judge, Verification
+from psidebug.errors import LearnerFailed
 from psidebug.inference.estimates import Estimates
 from psidebug.labels import Codes
 from psidebug.tables import take
 from psidebug.task import LabelledSet, Task
 
 Tick = Callable[[str, int, int], None]
+Candidate = tuple[str, Codes, Slice | None]
+"""Why, the labels, and the slice they come from."""
 
 LEAST_Z = 2.5
-"""A correction counts as an improvement when its gain in test log likelihood is this many standard errors above 0."""
+"""A slice is an improvement when its gain in test log likelihood is this many standard errors above 0."""
+LEAST_Z_OF_ROWS = 5.0
+"""A list of rows must stand out further: the test points that judge it have picked every one of its rows.
+
+On clean digits such lists gain 2 standard errors on average and 4 at times, with nothing gained on other digits.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +41,9 @@ class Correction:
 
     @property
     def improves(self) -> bool:
-        """Whether the gain is more than chance would give."""
-        return self.verified.gain > LEAST_Z * self.verified.gain_error
+        """Whether the gain is more than chance, and the choice of the rows, would give."""
+        least = LEAST_Z_OF_ROWS if self.slice is None else LEAST_Z
+        return self.verified.gain > least * self.verified.gain_error
 
 
 def propose(
@@ -45,7 +55,7 @@ def propose(
     tick: Tick,
 ) -> list[Correction]:
     """Every candidate with its verified effect, best gain first: the top rows by PS, and each slice in two ways."""
-    candidates: list[tuple[str, Codes, Slice | None]] = [
+    candidates: list[Candidate] = [
         (f"the {count} labels with the highest PS", _moved(task, order[:count], estimates), None)
         for count in _counts(len(order), len(task.train))
     ]
@@ -56,35 +66,43 @@ def propose(
         if np.any(part != whole) and np.any(part != task.train.codes):
             candidates.append((f"rows with {told}, where a model without them disagrees", part, each))
     tried = []
-    for explanation, codes, origin in candidates:
-        tried.append(Correction(explanation, codes, judge.verify(codes), origin))
-        tick("retraining", len(tried), len(candidates))
+    for done, (explanation, codes, origin) in enumerate(candidates, start=1):
+        # Labels that the learner cannot be trained on (all of one class; too few of one for its own
+        # cross-validation) are no correction.
+        with suppress(LearnerFailed):
+            tried.append(Correction(explanation, codes, judge.verify(codes), origin))
+        tick("retraining", done, len(candidates))
     return sorted(tried, key=lambda correction: -correction.verified.gain)
 
 
 def best_of(tried: Sequence[Correction]) -> Correction | None:
     """The correction to apply, or None when nothing improves the model.
 
-    It is the one with the largest gain; but a slice whose gain is within one standard error of that is a simpler
-    explanation than a list of rows, and is preferred.
+    Of those that improve it, it is the one with the largest gain; but a slice whose gain is within one standard error
+    of that is a simpler explanation than a list of rows, and is preferred: of several, the one that stands out most.
     """
-    if not tried or not tried[0].improves:
+    improving = sorted((each for each in tried if each.improves), key=lambda each: -each.verified.gain)
+    if not improving:
         return None
-    bar = tried[0].verified.gain - tried[0].verified.gain_error
-    within = [each for each in tried if each.slice is not None and each.improves and each.verified.gain >= bar]
-    return max(within, key=lambda each: (each.slice.z if each.slice else 0.0, each.verified.gain), default=tried[0])
+    bar = improving[0].verified.gain - improving[0].verified.gain_error
+    within = [each for each in improving if each.slice is not None and each.verified.gain >= bar]
+    return max(within, key=lambda each: (each.slice.z if each.slice else 0.0, each.verified.gain), default=improving[0])
 
 
 def relabelled(task: Task, suspect: Slice, judge: Judge) -> Codes:
     """The labels with a slice's own ones replaced by what a model that never saw them says.
 
-    If the rest of the training set lacks a class, nothing can be learned without the slice and it is left alone.
+    If the rest of the training set lacks a class, or the learner cannot be trained on it, nothing can be learned
+    without the slice and it is left alone.
     """
     rest = np.setdiff1d(np.arange(len(task.train)), suspect.members)
     codes = task.train.codes.copy()
     if set(codes[rest]) != set(codes):
         return codes
-    model = judge.fit_on(LabelledSet(take(task.train.features, rest), codes[rest]))
+    try:
+        model = judge.fit(codes, rows=rest)
+    except LearnerFailed:
+        return codes
     inside = LabelledSet(take(task.train.features, suspect.members), codes[suspect.members])
     codes[suspect.members] = task.predict(model, inside)
     return codes

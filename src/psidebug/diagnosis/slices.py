@@ -40,7 +40,8 @@ def common_slices(task: Task, ps: npt.NDArray[np.float64], *, most: int) -> list
     for given in range(task.encoding.size):
         rows = np.flatnonzero(task.train.codes == given)
         scores = ps[rows]
-        if len(rows) <= least or scores.std() == 0:
+        # Equal scores have nothing to tell apart; their computed spread is rounding error, and any z from it absurd.
+        if len(rows) <= least or np.ptp(scores) <= 1e-12 * np.abs(scores).max():
             continue
         for column, condition, holds in conditions:
             inside = holds[rows]
@@ -59,7 +60,7 @@ Condition = tuple[str, str, npt.NDArray[np.bool_]]
 
 
 def _conditions(task: Task) -> Iterator[Condition]:
-    described = [] if task.metadata is None else columns(task.metadata)
+    described = [] if task.metadata is None else columns(task.metadata, unnamed="m")
     for column in [*described, *columns(task.train.features)]:
         yield from _conditions_on(column)
 
@@ -72,18 +73,28 @@ def _conditions_on(column: Column) -> Iterator[Condition]:
         if len(distinct) <= 12:
             for value in distinct:
                 yield name, f"{name} = {_shown(value)}", values == value
-        for cut in np.unique(np.quantile(finite, np.linspace(0.05, 0.95, 19))) if len(finite) else ():
+        # Cuts are values that occur: a condition such as "year ≤ 2015" can be read and applied as it is written.
+        cuts = np.quantile(finite, np.linspace(0.05, 0.95, 19), method="lower") if len(finite) else distinct
+        for cut in np.unique(cuts):
             yield name, f"{name} ≤ {_shown(cut)}", values <= cut
             yield name, f"{name} > {_shown(cut)}", values > cut
         return
     codes: dict[Any, int] = {}
-    coded = np.array([codes.setdefault(value, len(codes)) for value in values.tolist()])
+    try:
+        coded = np.array([codes.setdefault(_merged(value), len(codes)) for value in values.tolist()])
+    except TypeError:  # lists, arrays or dicts: nothing to compare
+        return
     if len(codes) <= MOST_VALUES:
         for value, code in codes.items():
             yield name, f"{name} = {_shown(value)}", coded == code
 
 
+def _merged(value: Any) -> Any:
+    """Every NaN, which differs even from itself, as one value: missing."""
+    return None if isinstance(value, float) and value != value else value
+
+
 def _shown(value: Any) -> str:
     if isinstance(value, float | np.floating):
-        return f"{value:.4g}"
+        return f"{value + 0.0:.4g}"  # -0 is 0
     return str(value)

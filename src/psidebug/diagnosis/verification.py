@@ -31,7 +31,7 @@ class ErrorRate:
         z2 = 1.96**2
         centre = (self.wrong + z2 / 2) / (self.of + z2)
         half = 1.96 / (self.of + z2) * np.sqrt(self.wrong * (self.of - self.wrong) / self.of + z2 / 4)
-        return max(0.0, float(centre - half)), min(1.0, float(centre + half))
+        return min(max(0.0, float(centre - half)), self.rate), max(min(1.0, float(centre + half)), self.rate)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,16 +61,16 @@ class Judge:
         self._validation = None if task.validation is None else _errors(task, task.learner, task.validation)
         self.fits = 0
 
-    def fit_on(self, rows: LabelledSet) -> learners.Classifier:
-        """The learner trained on some rows only."""
+    def fit(self, codes: Codes, *, rows: npt.NDArray[np.intp] | None = None) -> learners.Classifier:
+        """The learner trained on these labels (N,), on some rows only if they are named."""
         self.fits += 1
-        labels = self._task.encoding.native[rows.codes]
-        return learners.refit(self._task.learner, rows.features, labels, seed=self._task.seed)
+        return self._task.refit(codes, rows=rows)
 
     def verify(self, codes: Codes) -> Verification:
         """Retrain on these labels and measure."""
         task = self._task
-        model = self.fit_on(LabelledSet(task.train.features, codes))
+        model = self.fit(codes)
+        # A model that lost a class gives its points an infinite loss: the gain is then -∞, of no known error.
         gains = self._losses - log_losses(task.margins(model, task.test))
         wrong = task.predict(model, task.test) != task.test.codes
         validation = task.validation
@@ -83,7 +83,7 @@ class Judge:
             bugs_fixed=int((~wrong[task.bugs]).sum()),
             points_broken=int((wrong & ~self._wrong).sum()),
             gain=float(gains.sum()),
-            gain_error=float(gains.std() * np.sqrt(len(gains))),
+            gain_error=float(gains.std() * np.sqrt(len(gains))) if np.isfinite(gains).all() else float("inf"),
         )
 
 

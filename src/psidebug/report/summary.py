@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 
 from psidebug.diagnosis.diagnosis import Diagnosis
 
@@ -60,4 +61,11 @@ def _errors(diagnosis: Diagnosis) -> list[dict[str, Any]]:
 
 
 def _records(frame: Any) -> list[dict[str, Any]]:
-    return list(nw.from_native(frame, eager_only=True).rows(named=True))
+    rows = nw.from_native(frame, eager_only=True).rows(named=True)
+    return [{key: _plain(value) for key, value in row.items()} for row in rows]
+
+
+def _plain(value: Any) -> Any:
+    """Strings, numbers and booleans as they are; labels and ids of any other kind as text."""
+    value = value.item() if isinstance(value, np.generic) else value
+    return value if isinstance(value, str | int | float) else str(value)

@@ -1,0 +1,61 @@
+"""A small task with a planted labelling bug, and one way to look at suspects of any data-frame library."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+if TYPE_CHECKING:
+    from psidebug import Diagnosis
+
+
+@dataclass(frozen=True)
+class Planted:
+    """Whole-number features, so that every kind of table holds exactly the same numbers."""
+
+    X_train: npt.NDArray[np.float64]
+    y_train: npt.NDArray[Any]
+    X_test: npt.NDArray[np.float64]
+    y_test: npt.NDArray[Any]
+    wrong: npt.NDArray[np.bool_]
+    """Training rows whose label is not the true one."""
+
+
+def planted_rows(*, seed: int = 0, train: int = 120, test: int = 80) -> Planted:
+    """Good where x0 + x1 > 0; but every good training row with x2 ≥ 2 is labelled bad."""
+    rng = np.random.default_rng(seed)
+    X = np.round(2.0 * rng.normal(size=(train + test, 4)))
+    truth = np.where(X[:, 0] + X[:, 1] + rng.normal(scale=0.5, size=len(X)) > 0, "good", "bad")
+    wrong = (X[:train, 2] >= 2) & (truth[:train] == "good")
+    return Planted(X[:train], np.where(wrong, "bad", truth[:train]), X[train:], truth[train:], wrong)
+
+
+def precise_logistic() -> LogisticRegression:
+    """Fitted until rounding error, so that answers can be compared to the ninth digit."""
+    return LogisticRegression(tol=1e-12, max_iter=1000)
+
+
+def suspects_of(diagnosis: Diagnosis) -> tuple[list[Any], npt.NDArray[np.float64]]:
+    """Rows in order and their PS."""
+    frame = nw.from_native(diagnosis.suspects, eager_only=True)
+    return frame["row"].to_list(), frame["ps"].to_numpy().astype(np.float64)
+
+
+def assert_same_suspects(one: Diagnosis, other: Diagnosis, *, tolerance: float = 1e-9) -> None:
+    """The same rows in the same order, with the same PS."""
+    rows, ps = suspects_of(one)
+    other_rows, other_ps = suspects_of(other)
+    assert rows == other_rows
+    assert len(rows) > 0
+    np.testing.assert_allclose(ps, other_ps, rtol=0.0, atol=tolerance)
+
+
+@pytest.fixture(scope="session")
+def planted() -> Planted:
+    return planted_rows()

@@ -1,0 +1,172 @@
+"""Candidates, their order, and the stated rule by which one is chosen."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
+
+import psidebug
+from psidebug.diagnosis.repair import LEAST_Z, LEAST_Z_OF_ROWS, Correction, best_of, propose, relabelled
+from psidebug.diagnosis.slices import Slice
+from psidebug.diagnosis.verification import ErrorRate, Judge, Verification
+from psidebug.task import Task
+from tests.conftest import Planted
+
+NOBODY: npt.NDArray[np.intp] = np.empty(0, dtype=np.intp)
+
+
+def correction(gain: float, error: float, z: float | None = None) -> Correction:
+    rate = ErrorRate(1, 10)
+    effect = Verification(1, rate, rate, None, None, 0, 0, gain, error)
+    slice_ = None if z is None else Slice("c", "c = 1", 0, NOBODY, z)
+    return Correction(f"{gain} ± {error}", NOBODY, effect, slice_)
+
+
+def test_nothing_tried_nothing_chosen() -> None:
+    assert best_of([]) is None
+
+
+def test_a_gain_that_chance_would_give_is_not_chosen() -> None:
+    assert best_of([correction(2.4, 1.0, z=3.0)]) is None
+    assert best_of([correction(-1.0, 0.1, z=3.0)]) is None
+    assert best_of([correction(2.6, 1.0, z=3.0)]) is not None
+
+
+def test_a_list_of_rows_has_to_stand_out_further_than_a_slice() -> None:
+    assert best_of([correction(4.9, 1.0)]) is None
+    assert best_of([correction(5.1, 1.0)]) is not None
+    slice_ = correction(3.0, 1.0, z=2.0)
+    assert best_of([correction(9.0, 3.0), slice_]) is slice_, "a larger gain that proves nothing is no hindrance"
+
+
+def test_the_largest_gain_is_chosen() -> None:
+    first, second = correction(9.0, 1.0), correction(8.5, 1.0)
+    assert best_of([first, second]) is first
+    assert best_of([second, first]) is first
+
+
+def test_a_slice_within_one_standard_error_is_the_simpler_explanation() -> None:
+    rows, slice_ = correction(9.0, 1.0), correction(8.1, 1.0, z=4.0)
+    assert best_of([rows, slice_]) is slice_
+    assert best_of([rows, correction(7.9, 1.0, z=4.0)]) is rows
+
+
+def test_of_several_slices_the_one_that_stands_out_most_is_chosen() -> None:
+    low, high = correction(9.0, 1.0, z=3.0), correction(8.5, 1.0, z=6.0)
+    assert best_of([low, high]) is high
+
+
+CORRECTIONS = st.lists(
+    st.builds(
+        correction,
+        st.floats(-5, 20),
+        st.floats(0.1, 5),
+        st.one_of(st.none(), st.floats(0.1, 10)),
+    ),
+    max_size=6,
+)
+
+
+@settings(derandomize=True, max_examples=300, deadline=None)
+@given(CORRECTIONS)
+def test_the_rule_as_it_is_stated(tried: list[Correction]) -> None:
+    chosen = best_of(tried)
+    proven = [
+        each
+        for each in tried
+        if each.verified.gain > (LEAST_Z if each.slice else LEAST_Z_OF_ROWS) * each.verified.gain_error
+    ]
+    if not proven:
+        assert chosen is None
+        return
+    assert chosen in proven
+    top = max(proven, key=lambda each: each.verified.gain).verified
+    near = [each for each in proven if each.slice and each.verified.gain >= top.gain - top.gain_error]
+    if not near:
+        assert chosen.verified.gain == top.gain
+    else:
+        assert chosen.slice is not None
+        assert chosen.slice.z == max(each.slice.z for each in near if each.slice)
+
+
+def test_the_diagnosis_applies_the_rule_to_what_was_tried(planted: Planted) -> None:
+    found = psidebug.debug(LogisticRegression(), planted.X_train, planted.y_train, planted.X_test, planted.y_test)
+    gains = [each.verified.gain for each in found.tried]
+    assert gains == sorted(gains, reverse=True)
+    assert found.correction is best_of(found.tried)
+    assert found.correction is not None
+    changed = found.repaired_labels != planted.y_train
+    assert changed.sum() == found.corrected == found.correction.verified.corrected
+    np.testing.assert_array_equal(
+        found.task.encoding.decode(found.correction.codes)[changed], found.repaired_labels[changed]
+    )
+
+
+def task_of(planted: Planted, model: Any = None) -> Task:
+    return Task.of(model or LogisticRegression(), planted.X_train, planted.y_train, planted.X_test, planted.y_test)
+
+
+def suspect(task: Task, members: npt.NDArray[np.intp]) -> Slice:
+    return Slice("c", "c = 1", int(task.train.codes[members[0]]), members, 3.0)
+
+
+def test_a_slice_is_relabelled_by_a_model_that_never_saw_it(planted: Planted) -> None:
+    task = task_of(planted)
+    members = np.flatnonzero(planted.wrong)
+    codes = relabelled(task, suspect(task, members), Judge(task))
+    rest = ~planted.wrong
+    alone = LogisticRegression().fit(planted.X_train[rest], planted.y_train[rest])
+    np.testing.assert_array_equal(task.encoding.decode(codes[members]), alone.predict(planted.X_train[members]))
+    np.testing.assert_array_equal(codes[rest], task.train.codes[rest])
+    assert np.any(codes != task.train.codes)
+
+
+def test_a_slice_that_is_a_whole_class_is_left_alone(planted: Planted) -> None:
+    task = task_of(planted)
+    judge = Judge(task)
+    codes = relabelled(task, suspect(task, np.flatnonzero(task.train.codes == 0)), judge)
+    np.testing.assert_array_equal(codes, task.train.codes)
+    assert judge.fits == 0
+
+
+class Choosy(LogisticRegression):  # type: ignore[misc]
+    """A learner that cannot be trained with fewer than ten rows of a class, as cross-validated ones cannot."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Choosy:
+        if np.unique(y, return_counts=True)[1].min() < 10:
+            raise ValueError("the least populated class has too few members")
+        super().fit(X, y, sample_weight)
+        return self
+
+
+@pytest.mark.parametrize("model", [LogisticRegression(), Choosy()])
+def test_labels_that_cannot_be_trained_on_are_no_correction(planted: Planted, model: Any) -> None:
+    """Moving all suspects would leave one class only: the others are still tried."""
+    good = np.flatnonzero(planted.y_train == "good")[:12]
+    keep = np.concatenate([good, np.flatnonzero(planted.y_train == "bad")])
+    task = Task.of(model, planted.X_train[keep], planted.y_train[keep], planted.X_test, planted.y_test)
+    estimates: Any = SimpleNamespace(proposed=np.zeros_like(task.train.codes))
+    ticks: list[tuple[str, int, int]] = []
+    tried = propose(task, estimates, np.arange(len(keep)), [], Judge(task), lambda *told: ticks.append(told))
+    assert 0 < len(tried) < len(ticks)
+    assert ticks[-1][1] == ticks[-1][2] == len(ticks)
+    assert all(len(set(each.codes.tolist())) == 2 for each in tried)
+
+
+def test_the_tick_counts_to_the_end(planted: Planted) -> None:
+    seen: list[tuple[str, int, int]] = []
+    psidebug.debug(
+        LogisticRegression(), planted.X_train, planted.y_train, planted.X_test, planted.y_test,
+        progress=lambda stage, done, total: seen.append((stage, done, total)),
+    )  # fmt: skip
+    retraining = [(done, total) for stage, done, total in seen if stage == "retraining"]
+    assert [done for done, _ in retraining] == list(range(1, len(retraining) + 1))
+    assert retraining[-1][0] == retraining[-1][1]
+    assert [stage for stage, *_ in seen][:1] == ["checking"]
