@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -61,9 +63,9 @@ def test_tilted_prior_reweighs_each_label() -> None:
 @pytest.mark.parametrize(
     "rate", [-0.1, 1.0, 1.5, float("nan"), float("inf"), [0.1, 0.2], [[0.1] * 4], [0.1, 0.1, 0.1, -1]]
 )
-def test_invalid_rates_are_refused(rate: object) -> None:
+def test_invalid_rates_are_refused(rate: Any) -> None:
     with pytest.raises(InvalidPrior, match="rate"):
-        noise(GIVEN, 3, rate)  # type: ignore[arg-type]
+        noise(GIVEN, 3, rate)
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ class Prior:
     @cached_property
     def rates(self) -> Floats:
         """ε_i, the probability that label i differs from the given one."""
-        return np.asarray(self.at_alternatives(self.moves).sum(axis=0))
+        return over_alternatives(self.at_alternatives(self.moves))
 
     @cached_property
     def alternatives(self) -> Codes:
@@ -80,6 +80,11 @@ class Prior:
             logits = np.log(self.moves) + exponents
         weights = np.exp(logits - logits.max(axis=1, keepdims=True))
         return Prior(self.given, weights / weights.sum(axis=1, keepdims=True))
+
+
+def over_alternatives(table: Floats) -> Floats:
+    """The sum over the first axis of a (K-1, N) table; with two classes that is its only row, and not copied."""
+    return table[0] if len(table) == 1 else np.asarray(table.sum(axis=0))
 
 
 def noise(given: Codes, classes: int, rate: float | npt.ArrayLike, proposal: npt.ArrayLike | None = None) -> Prior:

@@ -14,7 +14,7 @@ from psidebug.priors import noise
 from psidebug.program.distributions import Bernoulli
 from psidebug.program.expressions import AnyOf, Constant, Not, Variable
 from psidebug.program.paper import two_coins
-from psidebug.program.statements import Let, Observe, Program, Return, Sample
+from psidebug.program.statements import Let, Observe, Program, Return, Sample, Statement
 from psidebug.symptoms import misclassified
 
 
@@ -105,11 +105,11 @@ def test_california_exceeds_wyoming_where_both_were_won() -> None:
     assert np.all(np.diff(ps[np.argsort(electors)]) >= -1e-12)
 
 
-def _firing_squad(*rest: object) -> Program:
+def _firing_squad(*rest: Statement) -> Program:
     """Pearl, Causality, section 9.2.3: the court orders with probability 1/2; riflemen A and B obey; either kills."""
     ordered, a, b = Variable("U"), Variable("A"), Variable("B")
     opening = (Sample("U", Bernoulli(0.5)), Let("A", ordered), Let("B", ordered), Let("D", AnyOf((a, b))))
-    return Program("FiringSquad()", (*opening, *rest))  # type: ignore[arg-type]
+    return Program("FiringSquad()", (*opening, *rest))
 
 
 def test_the_firing_squad() -> None:

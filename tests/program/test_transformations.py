@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -28,7 +30,8 @@ SYMPTOMS: list[Symptom] = [
     misclassified(0) & ~misclassified(2),
     misclassified(1) | at_least(3),
 ]
-KINDS = [paper.sufficiency, paper.necessity, paper.necessity_and_sufficiency, paper.shared_as_printed]
+Kind = Callable[[Prior, LinearLearner, Symptom], Program]
+KINDS: list[Kind] = [paper.sufficiency, paper.necessity, paper.necessity_and_sufficiency, paper.shared_as_printed]
 
 
 @st.composite
@@ -50,19 +53,19 @@ def same_meaning(before: Program, after: Program, index: int) -> None:
 
 @given(task=tasks(), kind=st.sampled_from(KINDS))
 @settings(max_examples=60, deadline=None, derandomize=True)
-def test_reusing_samples_keeps_the_meaning(task: tuple[Prior, LinearLearner, Symptom, int], kind: object) -> None:
+def test_reusing_samples_keeps_the_meaning(task: tuple[Prior, LinearLearner, Symptom, int], kind: Kind) -> None:
     prior, learner, symptom, index = task
-    program = kind(prior, learner, symptom)  # type: ignore[operator]
+    program = kind(prior, learner, symptom)
     same_meaning(program, change.reuse_samples(program), index)
 
 
 @given(task=tasks(), kind=st.sampled_from(KINDS), seed=st.integers(0, 10**6))
 @settings(max_examples=60, deadline=None, derandomize=True)
 def test_tilting_with_its_weights_keeps_the_meaning(
-    task: tuple[Prior, LinearLearner, Symptom, int], kind: object, seed: int
+    task: tuple[Prior, LinearLearner, Symptom, int], kind: Kind, seed: int
 ) -> None:
     prior, learner, symptom, index = task
-    program = kind(prior, learner, symptom)  # type: ignore[operator]
+    program = kind(prior, learner, symptom)
     drawn_from = prior.tilted(np.random.default_rng(seed).normal(size=prior.moves.shape))
     tilted = change.tilt_prior(program, drawn_from)
     assert any(isinstance(statement, Factor) for statement in tilted.statements)
@@ -84,11 +87,11 @@ def test_marginalising_label_i_keeps_the_meaning(task: tuple[Prior, LinearLearne
 
 @given(task=tasks(), kind=st.sampled_from(KINDS))
 @settings(max_examples=40, deadline=None, derandomize=True)
-def test_a_faithful_gray_box_keeps_the_meaning(task: tuple[Prior, LinearLearner, Symptom, int], kind: object) -> None:
+def test_a_faithful_gray_box_keeps_the_meaning(task: tuple[Prior, LinearLearner, Symptom, int], kind: Kind) -> None:
     """A gray box that gives other margins, but the same symptom in every world, changes nothing."""
     prior, learner, symptom, index = task
     assume("log loss" not in str(symptom))
-    program = kind(prior, learner, symptom)  # type: ignore[operator]
+    program = kind(prior, learner, symptom)
     replaced = change.replace_learner(program, lambda worlds: 3.0 * learner(worlds))
     assert "Â(Γ)" in str(replaced)
     assert "𝒜(Γ)" not in str(replaced)

@@ -78,15 +78,14 @@ def propose(
 def best_of(tried: Sequence[Correction]) -> Correction | None:
     """The correction to apply, or None when nothing improves the model.
 
-    Of those that improve it, it is the one with the largest gain; but a slice whose gain is within one standard error
-    of that is a simpler explanation than a list of rows, and is preferred: of several, the one that stands out most.
+    Of those that improve it, it is the one with the largest gain; but where that is a list of rows, a slice whose gain
+    is within one standard error of it is the simpler explanation, and is preferred.
     """
     improving = sorted((each for each in tried if each.improves), key=lambda each: -each.verified.gain)
     if not improving:
         return None
     bar = improving[0].verified.gain - improving[0].verified.gain_error
-    within = [each for each in improving if each.slice is not None and each.verified.gain >= bar]
-    return max(within, key=lambda each: (each.slice.z if each.slice else 0.0, each.verified.gain), default=improving[0])
+    return next((each for each in improving if each.slice is not None and each.verified.gain >= bar), improving[0])
 
 
 def relabelled(task: Task, suspect: Slice, judge: Judge) -> Codes:

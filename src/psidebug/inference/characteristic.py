@@ -24,7 +24,7 @@ from psidebug.inference.estimates import Tails
 from psidebug.inference.lattice import lattice_step
 from psidebug.inference.linear import LinearSymptom
 from psidebug.inference.tilt import Tilt, saddle_point, tilt_at
-from psidebug.priors import Floats
+from psidebug.priors import Floats, over_alternatives
 
 Complex = npt.NDArray[np.complex128]
 Rows = npt.NDArray[np.intp]
@@ -178,7 +178,7 @@ def _factors(moves: Floats, moved: Floats, spacing: float) -> Iterator[tuple[lis
     """
     roots = [np.exp(1j * spacing * effect) for effect in moves]
     powers = [np.ones(moves.shape[1], dtype=np.complex128) for _ in roots]
-    stay = 1.0 - moved.sum(axis=0) + 1e-150j
+    stay = 1.0 - over_alternatives(moved) + 1e-150j
     factors = np.empty(moves.shape[1], dtype=np.complex128)
     while True:
         np.multiply(moved[0], powers[0], out=factors)

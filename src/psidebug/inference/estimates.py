@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from psidebug.priors import Codes, Floats, Prior
+from psidebug.priors import Codes, Floats, Prior, over_alternatives
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +66,8 @@ class Tails:
 
     def sufficiency(self, proposals: Floats) -> Floats:
         """PS(i) = Σ_k π_i(k) turned / Σ_k π_i(k) moved; 0 where the symptom never goes with label i different."""
-        gone = (proposals * self.moved).sum(axis=0)
-        back = (proposals * self.turned).sum(axis=0)
+        gone = over_alternatives(proposals * self.moved)
+        back = over_alternatives(proposals * self.turned)
         return np.asarray(np.clip(np.divide(back, gone, out=np.zeros_like(gone), where=gone > 0), 0.0, 1.0))
 
 
@@ -80,7 +80,7 @@ def exact_estimates(
     """
     scale = np.exp(tails.log_scale)
     weights = prior.proposals * tails.moved
-    gone, turned = weights.sum(axis=0), (prior.proposals * tails.turned).sum(axis=0)
+    gone, turned = over_alternatives(weights), over_alternatives(prior.proposals * tails.turned)
     ps = tails.sufficiency(prior.proposals)
     wrong, right = prior.rates * gone, (1.0 - prior.rates) * tails.kept
     total = wrong + right

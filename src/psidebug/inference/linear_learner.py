@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,7 +16,8 @@ Points = npt.NDArray[np.intp]
 
 LARGE = 2**20
 """Coefficients beyond which they are compared in single precision."""
-BLOCK = 256
+BLOCK = 1024
+"""Labels compared at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,21 +91,24 @@ class MovedLabels:
                     for world, each in enumerate(margins)
                 ]
             )
-        table = self.learner.compact
         counts = np.zeros(self.worlds.shape, dtype=np.intp)
-        moved = self.worlds != self.learner.given
+        starts = range(0, self.worlds.shape[1], BLOCK)
+        with ThreadPoolExecutor() as pool:  # blocks of labels are apart, so the threads change nothing but the time
+            list(pool.map(lambda start: self._count(counts, margins[:, :, 0], points, start), starts))
+        return counts
+
+    def _count(self, counts: npt.NDArray[np.intp], margins: Floats, points: Points, start: int) -> None:
+        """Fill in the counts of one block of labels."""
+        labels = slice(start, start + BLOCK)
+        moved = self.worlds[:, labels] != self.learner.given[labels]
         for first in range(0, len(points), 255):
             some = points[first : first + 255]
-            part = table[some]
-            here = margins[:, some, 0].astype(table.dtype)[:, :, None]
-            for start in range(0, part.shape[1], BLOCK):
-                block = np.ascontiguousarray(part[:, start : start + BLOCK])
-                below = np.empty(block.shape, dtype=bool)
-                for world in range(len(here)):
-                    np.less(block, -here[world], out=below)
-                    counts[world, start : start + BLOCK] += np.add.reduce(below.view(np.uint8), axis=0, dtype=np.uint8)
-            for world in range(len(here)):
+            block = np.ascontiguousarray(self.learner.compact[some, labels])
+            here = margins[:, some].astype(block.dtype)[:, :, None]
+            below = np.empty(block.shape, dtype=bool)
+            for world, row in enumerate(here):
+                np.less(block, -row, out=below)
+                shown = np.add.reduce(below.view(np.uint8), axis=0, dtype=np.uint8).astype(np.intp)
                 back = np.flatnonzero(moved[world])
-                shown = (part[:, back] < -here[world]).sum(axis=0)
-                counts[world, back] += (part[:, back] > here[world]).sum(axis=0) - shown
-        return counts
+                shown[back] = (block[:, back] > row).sum(axis=0)
+                counts[world, labels] += shown

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import expit
 
 from psidebug.inference.linear import LinearSymptom
-from psidebug.priors import Floats
+from psidebug.priors import Floats, over_alternatives
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,13 +30,14 @@ class Tilt:
     @cached_property
     def log_norms(self) -> Floats:
         """log Σ_k p_i(k) exp(λ c_i(k)) = log(1 - ε_i) + log(1 + Σ_k odds) of each label."""
-        odds = np.logaddexp.reduce(self.symptom.log_odds + self.rate * self.symptom.moves, axis=0)
+        odds = self.symptom.log_odds + self.rate * self.symptom.moves
+        odds = odds[0] if len(odds) == 1 else np.logaddexp.reduce(odds, axis=0)
         return np.asarray(np.log1p(-self.symptom.prior.rates) + np.logaddexp(0.0, odds))
 
     @cached_property
     def coarseness(self) -> float:
         """√Σ P(w)² over all worlds of the tilted prior: the size at which |ψ| keeps returning, however far out."""
-        same = (1.0 - self.moved.sum(axis=0)) ** 2 + (self.moved**2).sum(axis=0)
+        same = (1.0 - over_alternatives(self.moved)) ** 2 + over_alternatives(self.moved**2)
         return float(np.exp(0.5 * np.log(np.maximum(same, 1e-300)).sum()))
 
     @cached_property
@@ -56,7 +57,7 @@ def tilt_at(symptom: LinearSymptom, rate: float) -> Tilt:
         moved = np.exp(exponents - top)
         moved /= moved.sum(axis=0) + np.exp(-top)
     products = moved * effects
-    means = products.sum(axis=0)
+    means = over_alternatives(products)
     variance = float(np.vdot(products, effects)) - float(np.vdot(means, means))
     return Tilt(
         symptom=symptom,
@@ -98,6 +99,6 @@ def first_order_sufficiency(symptom: LinearSymptom, tilt: Tilt) -> Floats:
 
     For several, PS(i) ≈ Σ_k q_i(k) (1 - exp(-λ c_i(k)))⁺ / Σ_k q_i(k).
     """
-    moved = tilt.moved.sum(axis=0)
-    back = (tilt.moved * -np.expm1(-tilt.rate * np.maximum(symptom.moves, 0.0))).sum(axis=0)
+    moved = over_alternatives(tilt.moved)
+    back = over_alternatives(tilt.moved * -np.expm1(-tilt.rate * np.maximum(symptom.moves, 0.0)))
     return np.asarray(np.divide(back, moved, out=np.zeros_like(moved), where=moved > 0))

@@ -45,7 +45,7 @@ def tilting(
     sums = WeightedSums(prior, drawn_from)
     while sums.worlds < worlds and sums.effective < effective:
         batch = drawn_from.draw(BATCH, rng)
-        sums.add(batch, states_without(learner, symptom, batch))
+        sums.add(batch, *states_without(learner, symptom, batch))
     return sums.estimates(engine="tilting", warnings=_warnings(sums.effective, held, symptom))
 
 
@@ -92,18 +92,27 @@ def _shaken(prior: Prior, learner: LinearLearner, symptom: Symptom, rng: np.rand
     )
 
 
-def states_without(learner: LinearLearner, symptom: Symptom, worlds: Codes) -> npt.NDArray[np.bool_]:
-    """Whether the symptom is gone with label i in class k and the other labels as in the world: (K, worlds, N)."""
+def states_without(
+    learner: LinearLearner, symptom: Symptom, worlds: Codes
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Whether the symptom is gone in each state of label i, the other labels as in the world.
+
+    With label i as given, shape (worlds, N); and with each of its alternatives, shape (K-1, worlds, N).
+    """
     margins = learner(worlds)
-    gone = np.empty((learner.classes, *worlds.shape), dtype=bool)
-    for shift in range(learner.classes):
-        absent = (
-            np.broadcast_to(~symptom.holds(margins)[:, None], worlds.shape)
-            if shift == 0
-            else ~symptom.holds_after(margins, MovedLabels(learner, worlds, shift))
+    classes = learner.classes
+    absent = [np.broadcast_to(~symptom.holds(margins)[:, None], worlds.shape)]
+    absent += [~symptom.holds_after(margins, MovedLabels(learner, worlds, shift)) for shift in range(1, classes)]
+    # state k of a label is reached by moving it (k - w_i) mod K classes on
+    away = (learner.given - worlds) % classes
+    kept = np.select([away == shift for shift in range(classes)], absent, default=False)
+    moved = np.empty((classes - 1, *worlds.shape), dtype=bool)
+    for rank in range(classes - 1):
+        alternative = rank + (rank >= learner.given)
+        moved[rank] = np.select(
+            [(alternative - worlds) % classes == shift for shift in range(classes)], absent, default=False
         )
-        np.put_along_axis(gone, ((worlds + shift) % learner.classes)[None], absent[None], axis=0)
-    return gone
+    return kept, moved
 
 
 def _warnings(worth: float, held: float, symptom: Symptom) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ class WeightedSums:
             log_ratio = np.log(prior.moves) - np.log(drawn_from.moves)
         self._log_ratio = np.where(prior.moves > 0, log_ratio, 0.0)
         self._reference = 0.0
-        self._x, self._y, self._xx, self._xy, self._yy = (np.zeros(prior.size) for _ in range(5))
+        self._x, self._y, self._xx, self._yy = (np.zeros(prior.size) for _ in range(4))
         self._kept, self._weight = np.zeros(prior.size), np.zeros(prior.size)
         self._moved = np.zeros((prior.classes - 1, prior.size))
         self._gone, self._gone_squared = 0.0, 0.0
@@ -32,31 +32,31 @@ class WeightedSums:
         """Effective number of worlds without the symptom."""
         return self._gone**2 / self._gone_squared if self._gone_squared > 0 else 0.0
 
-    def add(self, worlds: Codes, gone: npt.NDArray[np.bool_]) -> None:
-        """More worlds, and where the symptom is gone in each state (K, worlds, N) of each label."""
-        prior, labels = self._prior, np.arange(self._prior.size)
-        own = self._log_ratio[labels, worlds]
+    def add(self, worlds: Codes, kept: npt.NDArray[np.bool_], moved: npt.NDArray[np.bool_]) -> None:
+        """More worlds, and where the symptom is gone in them with each label as given, and with each alternative."""
+        prior = self._prior
+        own = self._log_ratio[np.arange(prior.size), worlds]
         log_weights = own.sum(axis=1)
         if self.worlds == 0:
             self._reference = float(log_weights.max())
         self.worlds += len(worlds)
         others = np.exp(log_weights[:, None] - self._reference - own)
-        kept = np.take_along_axis(gone, np.broadcast_to(prior.given, (1, *worlds.shape)), axis=0)[0]
         away = np.zeros(worlds.shape)
-        for k, alternative in enumerate(prior.alternatives):
-            moved = np.take_along_axis(gone, np.broadcast_to(alternative, (1, *worlds.shape)), axis=0)[0]
-            away += prior.proposals[k] * moved
-            self._moved[k] += prior.proposals[k] * (others * moved).sum(axis=0)
+        for k, gone in enumerate(moved):
+            away += prior.proposals[k] * gone
+            self._moved[k] += prior.proposals[k] * np.einsum("wn,wn->n", others, gone)
         y = others * away
         x = np.where(kept, 0.0, y)
         self._x += x.sum(axis=0)
         self._y += y.sum(axis=0)
         self._xx += np.einsum("wn,wn->n", x, x)
-        self._xy += np.einsum("wn,wn->n", x, y)
         self._yy += np.einsum("wn,wn->n", y, y)
-        self._kept += (others * kept).sum(axis=0)
+        self._kept += np.einsum("wn,wn->n", others, kept)
         self._weight += others.sum(axis=0)
-        here = np.take_along_axis(gone[:, :, 0], worlds[:, 0][None], axis=0)[0]
+        # the world itself: its first label in the state it is in
+        here = np.where(worlds[:, 0] == prior.given[0], kept[:, 0], False)
+        for k, alternative in enumerate(prior.alternatives[:, 0]):
+            here |= (worlds[:, 0] == alternative) & moved[k, :, 0]
         weights = np.exp(log_weights[here] - self._reference)
         self._gone += float(weights.sum())
         self._gone_squared += float((weights**2).sum())
@@ -66,7 +66,7 @@ class WeightedSums:
         prior, known = self._prior, self._y > 0
         nothing = np.zeros(prior.size)
         ps = np.divide(self._x, self._y, out=nothing.copy(), where=known)
-        spread = np.maximum(self._xx - 2 * ps * self._xy + ps**2 * self._yy, 0.0)
+        spread = np.maximum((1.0 - 2.0 * ps) * self._xx + ps**2 * self._yy, 0.0)  # x is y or 0, so xy = xx
         error = np.divide(np.sqrt(spread), self._y, out=np.full(prior.size, np.inf), where=known)
         worth = np.divide(self._y**2, self._yy, out=nothing.copy(), where=known)
         # a label that was never, or always, seen to bring the symptom back has the rule of three for its interval
