@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from psidebug import learner as learners
+from psidebug.inference.estimates import wilson_interval
 from psidebug.labels import Codes
 from psidebug.symptoms import log_losses
 from psidebug.task import LabelledSet, Task
@@ -28,10 +29,8 @@ class ErrorRate:
     @property
     def interval(self) -> tuple[float, float]:
         """Wilson's interval at z = 1.96."""
-        z2 = 1.96**2
-        centre = (self.wrong + z2 / 2) / (self.of + z2)
-        half = 1.96 / (self.of + z2) * np.sqrt(self.wrong * (self.of - self.wrong) / self.of + z2 / 4)
-        return min(max(0.0, float(centre - half)), self.rate), max(min(1.0, float(centre + half)), self.rate)
+        low, high = wilson_interval(self.wrong, self.of)
+        return float(low), float(high)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +48,8 @@ class Verification:
     """Rise of the test set's log likelihood, in nats."""
     gain_error: float
     """Standard error of that gain over test points."""
+    margins: npt.NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)), repr=False)
+    """Margins of the retrained model on the test set, (points, K-1)."""
 
 
 class Judge:
@@ -71,7 +72,8 @@ class Judge:
         task = self._task
         model = self.fit(codes)
         # A model that lost a class gives its points an infinite loss: the gain is then -∞, of no known error.
-        gains = self._losses - log_losses(task.margins(model, task.test))
+        margins = task.margins(model, task.test)
+        gains = self._losses - log_losses(margins)
         wrong = task.predict(model, task.test) != task.test.codes
         validation = task.validation
         return Verification(
@@ -84,6 +86,7 @@ class Judge:
             points_broken=int((wrong & ~self._wrong).sum()),
             gain=float(gains.sum()),
             gain_error=float(gains.std() * np.sqrt(len(gains))) if np.isfinite(gains).all() else float("inf"),
+            margins=margins,
         )
 
 

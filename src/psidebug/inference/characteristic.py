@@ -14,6 +14,7 @@ a few dozen nodes, since ψ falls like exp(-σ²u²/2). exp(i u_n c) is the n-th
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -160,15 +161,24 @@ def _characteristic(symptom: LinearSymptom, tilt: Tilt, spacing: float, nodes: i
 
 
 def _products(symptom: LinearSymptom, tilt: Tilt, spacing: float, nodes: int) -> Complex:
-    # Blocks are multiplied onto each other lane by lane, and the lanes only at the end: a running product is slow.
+    # Blocks are multiplied onto each other lane by lane, and the lanes only at the end: a running product is slow. Even
+    # and odd blocks have lanes of their own, however many processors there are: the answer does not depend on them.
     width = min(BLOCK, symptom.prior.size)
-    lanes = np.ones((nodes, width), dtype=np.complex128)
-    for start in range(0, symptom.prior.size, width):
-        part = slice(start, start + width)
-        blocks = _factors(symptom.moves[:, part], tilt.moved[:, part], spacing)
-        for lane, (_, factors) in zip(lanes, blocks, strict=False):
-            lane[: len(factors)] *= factors
-    return np.asarray(np.multiply.reduce(lanes, axis=1))
+
+    def product(first: int) -> Complex:
+        lanes = np.ones((nodes, width), dtype=np.complex128)
+        for start in range(first * width, symptom.prior.size, 2 * width):
+            part = slice(start, start + width)
+            blocks = _factors(symptom.moves[:, part], tilt.moved[:, part], spacing)
+            for lane, (_, factors) in zip(lanes, blocks, strict=False):
+                lane[: len(factors)] *= factors
+        return np.asarray(np.multiply.reduce(lanes, axis=1))
+
+    if symptom.prior.size <= 4 * width:
+        return product(0) * product(1)
+    with ThreadPoolExecutor(2) as pool:
+        even, odd = pool.map(product, (0, 1))
+    return np.asarray(even * odd)
 
 
 def _factors(moves: Floats, moved: Floats, spacing: float) -> Iterator[tuple[list[Complex], Complex]]:

@@ -22,6 +22,7 @@ MOST_ROWS = 20_000
 """Up to this many labels, each is inverted; beyond, only the first and samples are."""
 TOP = 2000
 SAMPLE = 256
+CURVE = 4096
 
 
 def closed_form(symptom: LinearSymptom) -> Estimates:
@@ -66,11 +67,12 @@ def _mostly_saddle_point(inversion: Inversion) -> tuple[Tails, Floats]:
         np.log(np.maximum(measured.moved, 1e-300) / np.maximum(measured.kept, 1e-300)) - tilt.rate * moves[:, known]
     )
     base = float(np.median(measured.kept))
+    curves = [_Curve(strength[known], values) for values in beyond]
 
     def interpolated(at: Rows | slice) -> Tails:
         ratio = tilt.rate * moves[:, at]
-        for k in range(len(ratio)):
-            ratio[k] += np.interp(strength[at], strength[known], beyond[k])
+        for k, curve in enumerate(curves):
+            ratio[k] += curve(strength[at])
         return Tails(
             kept=np.full(ratio.shape[1], base),
             moved=base * np.exp(ratio),
@@ -85,6 +87,20 @@ def _mostly_saddle_point(inversion: Inversion) -> tuple[Tails, Floats]:
     error = np.full(len(first), float(deviation.max(initial=0.0)))
     error[top] = top_error
     return _merged(len(first), (top, best), (rest, interpolated(slice(None)))), error
+
+
+class _Curve:
+    """Linear interpolation between known values, read from an evenly spaced table: a bisection for each row is slow."""
+
+    def __init__(self, at: Floats, values: Floats) -> None:
+        self._start, self._step = float(at[0]), max(float(at[-1] - at[0]), 1e-300) / CURVE
+        self._table = np.interp(self._start + self._step * np.arange(CURVE + 2), at, values)
+
+    def __call__(self, at: Floats) -> Floats:
+        place = np.clip((at - self._start) / self._step, 0.0, CURVE)
+        left = place.astype(np.int32)
+        place -= left
+        return np.asarray(self._table[left] * (1.0 - place) + self._table[left + 1] * place)
 
 
 def _spread(values: Floats, count: int) -> Rows:

@@ -84,17 +84,17 @@ def exact_estimates(
     ps = tails.sufficiency(prior.proposals)
     wrong, right = prior.rates * gone, (1.0 - prior.rates) * tails.kept
     total = wrong + right
-    still = 1.0 - scale * tails.kept
+    still, both = 1.0 - scale * tails.kept, scale * turned
     reference = int(np.argmax(total))
     return Estimates(
         ps=ps,
         standard_error=np.zeros(prior.size),
-        low=np.where(ps > 0, np.clip(ps - error, 0.0, 1.0), 0.0),
-        high=np.where(turned > 0, np.clip(ps + error, 0.0, 1.0), 0.0),
-        pn=np.clip(np.divide(scale * turned, still, out=np.zeros_like(still), where=still > 1e-12), 0.0, 1.0),
-        pns=np.clip(scale * turned, 0.0, 1.0),
+        low=np.maximum(ps - error, 0.0),
+        high=np.where(turned > 0, np.minimum(ps + error, 1.0), 0.0),
+        pn=np.minimum(np.divide(both, still, out=np.zeros_like(still), where=still > 1e-12), 1.0),
+        pns=np.minimum(both, 1.0),
         p_wrong=np.divide(wrong, total, out=np.zeros_like(total), where=total > 0),
-        proposed=prior.alternatives[weights.argmax(axis=0), np.arange(prior.size)],
+        proposed=_likeliest(prior, weights),
         effective_sample_size=np.full(prior.size, np.inf),
         log_p_without=float(np.log(total[reference]) + tails.log_scale[reference]) if total[reference] > 0 else -np.inf,
         engine=engine,
@@ -103,9 +103,17 @@ def exact_estimates(
     )
 
 
+def _likeliest(prior: Prior, weights: Floats) -> Codes:
+    if len(weights) == 1:
+        return prior.alternatives[0]
+    return np.asarray(np.take_along_axis(prior.alternatives, weights.argmax(axis=0)[None], axis=0)[0])
+
+
 def wilson_interval(successes: npt.ArrayLike, trials: npt.ArrayLike, z: float = 1.96) -> tuple[Floats, Floats]:
     """Wilson's interval for a proportion; (0, 1) where nothing was tried."""
     k, n = np.asarray(successes, dtype=np.float64), np.asarray(trials, dtype=np.float64)
     centre = (k + z**2 / 2) / (n + z**2)
     half = z / (n + z**2) * np.sqrt(np.divide(k * (n - k), n, out=np.zeros_like(n), where=n > 0) + z**2 / 4)
-    return np.clip(centre - half, 0.0, 1.0), np.clip(centre + half, 0.0, 1.0)
+    share = np.divide(k, n, out=np.full_like(n, 0.5), where=n > 0)
+    # rounding must not put the share itself outside
+    return np.minimum(np.clip(centre - half, 0.0, 1.0), share), np.maximum(np.clip(centre + half, 0.0, 1.0), share)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,9 +13,11 @@ from psidebug.priors import Codes, Floats
 
 Points = npt.NDArray[np.intp]
 
+SMALL = np.uint8
+"""Counts below 256 are added up in single bytes, which is fast."""
 LARGE = 2**20
 """Coefficients beyond which they are compared in single precision."""
-BLOCK = 1024
+BLOCK = 4096
 """Labels compared at once."""
 
 
@@ -56,9 +57,14 @@ class LinearLearner:
         return np.ascontiguousarray((self.coefficients[0] + self.coefficients[1])[:, 0])
 
     @cached_property
-    def compact(self) -> npt.NDArray[Any]:
-        """Two classes: ``two_way`` as it is compared with margins, in single precision once it is large."""
-        return self.two_way.astype(np.float32) if self.two_way.size > LARGE else self.two_way
+    def strongest_first(self) -> tuple[Points, npt.NDArray[Any]]:
+        """Two classes: labels by their largest coefficient, and ``two_way`` in that order.
+
+        It is there to be compared with margins, in single precision once it is large.
+        """
+        order = np.argsort(-np.abs(self.two_way).max(axis=0), kind="stable")
+        table = self.two_way[:, order]
+        return order, table.astype(np.float32) if table.size > LARGE else table
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,8 +87,8 @@ class MovedLabels:
     def errors(self, margins: Floats, points: Points) -> npt.NDArray[np.intp]:
         """How many of these points are misclassified after each change, shape (worlds, N), for margins of the worlds.
 
-        Two classes: m_t + c_ti < 0 where the label is as given, m_t - c_ti < 0 where it is not. Blocks of labels stay
-        in the processor's cache over all worlds, and counts of up to 255 points are added up in single bytes.
+        Two classes: m_t + c_ti < 0 where the label is as given, m_t - c_ti < 0 where it is not. Labels are taken in
+        blocks, strongest first, so that in most blocks few points are within reach of a change.
         """
         if self.learner.classes > 2:
             return np.stack(
@@ -91,24 +97,28 @@ class MovedLabels:
                     for world, each in enumerate(margins)
                 ]
             )
-        counts = np.zeros(self.worlds.shape, dtype=np.intp)
-        starts = range(0, self.worlds.shape[1], BLOCK)
-        with ThreadPoolExecutor() as pool:  # blocks of labels are apart, so the threads change nothing but the time
-            list(pool.map(lambda start: self._count(counts, margins[:, :, 0], points, start), starts))
+        order, table = self.learner.strongest_first
+        here = margins[:, points, 0].astype(table.dtype)
+        counts = np.empty(self.worlds.shape, dtype=np.intp)
+
+        for start in range(0, len(order), BLOCK):
+            labels = order[start : start + BLOCK]
+            counts[:, labels] = self._errors_in_block(labels, table[points, start : start + BLOCK], here)
         return counts
 
-    def _count(self, counts: npt.NDArray[np.intp], margins: Floats, points: Points, start: int) -> None:
-        """Fill in the counts of one block of labels."""
-        labels = slice(start, start + BLOCK)
+    def _errors_in_block(self, labels: Points, block: npt.NDArray[Any], here: npt.NDArray[Any]) -> Points:
+        """Misclassified points after changing each of these labels, for coefficients (points, labels) and margins."""
+        within = np.abs(here) <= np.abs(block).max(axis=1)
+        far = ((here < 0) & ~within).sum(axis=1)
         moved = self.worlds[:, labels] != self.learner.given[labels]
-        for first in range(0, len(points), 255):
-            some = points[first : first + 255]
-            block = np.ascontiguousarray(self.learner.compact[some, labels])
-            here = margins[:, some].astype(block.dtype)[:, :, None]
-            below = np.empty(block.shape, dtype=bool)
-            for world, row in enumerate(here):
-                np.less(block, -row, out=below)
-                shown = np.add.reduce(below.view(np.uint8), axis=0, dtype=np.uint8).astype(np.intp)
-                back = np.flatnonzero(moved[world])
-                shown[back] = (block[:, back] > row).sum(axis=0)
-                counts[world, labels] += shown
+        counts = np.empty((len(here), len(labels)), dtype=np.intp)
+        for world, row in enumerate(here):
+            near = np.flatnonzero(within[world])
+            rows, threshold = block[near], row[near, None]
+            turned = np.add.reduce(
+                (rows < -threshold).view(np.uint8), axis=0, dtype=SMALL if len(near) < 256 else np.intp
+            )
+            counts[world] = turned
+            back = np.flatnonzero(moved[world])
+            counts[world, back] = (rows[:, back] > threshold).sum(axis=0)
+        return counts + far[:, None]
