@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -148,3 +149,21 @@ def test_a_kill_at_any_moment_leaves_a_whole_page(tmp_path: Path, wait: float) -
     rest = [name for name in names(tmp_path) if name != "page.html"]
     assert len(rest) <= 1
     assert all(name.startswith(".page.html.") and name.endswith(".partial") for name in rest)
+
+
+def test_a_link_stays_a_link_and_a_pipe_a_pipe(tmp_path: Path) -> None:
+    real, link = tmp_path / "real.html", tmp_path / "link.html"
+    real.write_text("old")
+    link.symlink_to(real)
+    write_whole(link, "new")
+    assert link.is_symlink()
+    assert real.read_text() == "new"
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: received.append(pipe.read_text()))
+    received: list[str] = []
+    reader.start()
+    write_whole(pipe, "through")
+    reader.join(timeout=10)
+    assert received == ["through"]
+    assert pipe.is_fifo()

@@ -61,7 +61,7 @@ def test_tilted_prior_reweighs_each_label() -> None:
 
 
 @pytest.mark.parametrize(
-    "rate", [-0.1, 1.0, 1.5, float("nan"), float("inf"), [0.1, 0.2], [[0.1] * 4], [0.1, 0.1, 0.1, -1]]
+    "rate", [-0.1, 1.0, 1.5, float("nan"), float("inf"), "abc", 1j, [0.1, 0.2], [[0.1] * 4], [0.1, 0.1, 0.1, -1]]
 )
 def test_invalid_rates_are_refused(rate: Any) -> None:
     with pytest.raises(InvalidPrior, match="rate"):
@@ -76,6 +76,16 @@ def test_invalid_proposals_are_refused(proposal: np.ndarray) -> None:
         noise(GIVEN, 3, 0.1, proposal)
 
 
+@pytest.mark.parametrize("given", [[-1, 0], [0, 3], [0.0, 1.0], [[0, 1]], ["a", "b"]])
+def test_invalid_codes_are_refused(given: Any) -> None:
+    with pytest.raises(InvalidPrior, match="codes 0 to 2"):
+        noise(np.array(given), 3, 0.1)
+
+
+def test_a_rate_just_below_one_is_still_a_prior() -> None:
+    assert np.all(noise(GIVEN, 3, np.nextafter(1.0, 0.0)).moves >= 0)
+
+
 def test_invalid_groups_and_tables_are_refused() -> None:
     with pytest.raises(InvalidPrior, match="4 rows"):
         noise_by_group(GIVEN, 3, ["ann"], {"ann": 0.1}, otherwise=0.05)
@@ -83,3 +93,5 @@ def test_invalid_groups_and_tables_are_refused() -> None:
         noise_by_group(GIVEN, 3, ["ann"] * 4, {"zoe": 0.1}, otherwise=0.05)
     with pytest.raises(InvalidPrior, match="table of probabilities"):
         informed(GIVEN, np.ones((2, 3)), 0.05)
+    with pytest.raises(InvalidPrior, match="sum to 1"):
+        informed(GIVEN, np.ones((4, 3)), 0.05)

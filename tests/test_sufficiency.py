@@ -56,7 +56,7 @@ def test_the_cheapest_engine_is_chosen_and_says_why(
     assert one.engine == "closed_form"
     loss = sufficiency(box, prior, log_loss_above_boundary(task.margins(task.learner, task.test), task.bugs))
     assert loss.engine == "closed_form"
-    assert "linearised" in loss.reason
+    assert "tangent" in loss.reason
     some = sufficiency(box, prior, at_least(len(task.bugs) // 2 + 1, task.bugs.tolist()))
     assert some.engine == "tilting"
     assert "not linear" in some.reason

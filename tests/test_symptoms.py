@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.special import softmax
@@ -8,6 +10,7 @@ from sklearn.metrics import log_loss
 from psidebug.errors import InvalidSymptom
 from psidebug.inference.linear_learner import MovedLabels
 from psidebug.symptoms import (
+    And,
     LogLossAbove,
     Misclassified,
     Symptom,
@@ -144,3 +147,15 @@ def test_impossible_symptoms_are_refused() -> None:
         LogLossAbove(1.0, of=())
     with pytest.raises(InvalidSymptom, match="1 or more"):
         Misclassified((), 0)
+    odd: list[Any] = [-1, 0.5, True, "a"]
+    for point in odd:
+        with pytest.raises(InvalidSymptom, match="position"):
+            misclassified(point)
+    with pytest.raises(InvalidSymptom, match="whole number"):
+        at_least(odd[1])
+    with pytest.raises(InvalidSymptom, match="twice"):
+        LogLossAbove(1.0, of=(2, 2))
+    with pytest.raises(InvalidSymptom, match="combine"):
+        misclassified(0) & odd[1]
+    with pytest.raises(InvalidSymptom, match="combine"):
+        And(())

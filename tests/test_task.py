@@ -692,3 +692,17 @@ def test_small_whole_tasks_always_end_in_a_diagnosis_or_an_inference_error(data:
         return
     assert len(found.repaired_labels) == len(y_train)
     assert found.verdict.endswith(".")
+
+
+@pytest.mark.parametrize("classes", [("no", "yes"), (1, 2), (False, True), (("a", 1), ("b", 2))])
+def test_xgboost_takes_labels_of_any_kind(classes: tuple[Any, Any]) -> None:
+    import xgboost
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    wrong = (X[:, 0] > 0) ^ (rng.random(60) < 0.2)
+    y = [classes[int(value)] for value in wrong]
+    task = Task.of(xgboost.XGBClassifier(n_estimators=3), X[:40], y[:40], X[40:], y[40:])
+    assert task.encoding.classes == classes
+    again = task.refit(task.train.codes)
+    assert np.array_equal(task.predict(again, task.test), task.predicted)

@@ -28,6 +28,10 @@ def write_whole(path: str | PathLike[str], text: str) -> None:
     """
     target = Path(path)
     try:
+        target = target.resolve()  # a link stays a link
+        if target.exists() and not target.is_file():  # a pipe or a device takes the text itself
+            target.write_text(text, encoding="utf-8", errors="backslashreplace")
+            return
         # The neighbour's name is cut so that it stays valid wherever the target's own is.
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:40]}.", suffix=".partial")
         try:

@@ -24,6 +24,8 @@ class Encoding:
     classes: tuple[Hashable, ...]
     learned: bool = False
     """Whether the classes are those that a fitted learner already knows by their own values."""
+    as_codes: bool = False
+    """Whether the learner takes nothing but codes 0 … K-1, as XGBoost does."""
 
     @property
     def size(self) -> int:
@@ -37,6 +39,8 @@ class Encoding:
         It takes strings, booleans and whole numbers; other classes (fractions, bytes, tuples, a mix of types) are
         given to it as codes, unless it was fitted on them.
         """
+        if self.as_codes:
+            return np.arange(self.size)
         values = array_of(self.classes)
         whole = values.dtype.kind == "f" and bool(np.all(values == np.round(values)))
         return values if self.learned or whole or values.dtype.kind in "biuU" else np.arange(self.size)

@@ -69,6 +69,11 @@ def final_step(model: Classifier) -> Classifier:
     return model
 
 
+def takes_only_codes(model: Classifier) -> bool:
+    """Whether labels must be 0 … K-1 for this classifier: XGBoost's refuse all others."""
+    return type(final_step(model)).__module__.split(".")[0] == "xgboost"
+
+
 def before_final_step(model: Classifier, features: Table) -> Table:
     """The features as the final estimator sees them: through every earlier step of a fitted Pipeline."""
     while hasattr(model, "steps"):

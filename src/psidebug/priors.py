@@ -93,7 +93,11 @@ def noise(given: Codes, classes: int, rate: float | npt.ArrayLike, proposal: npt
     ``proposal`` says where a wrong label moves: a (K, K) table by given class or an (N, K) table by row; uniform over
     the other classes when left out. Its entry for the given class is ignored.
     """
-    rates = np.asarray(rate, dtype=np.float64)
+    given = _checked_codes(given, classes)
+    try:
+        rates = np.asarray(rate, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidPrior(f"a noise rate is a number such as 0.05, not {rate!r}.") from None
     if rates.ndim > 1 or (rates.ndim == 1 and len(rates) != len(given)):
         raise InvalidPrior(
             f"a prior is one noise rate, or one per training row: got shape {rates.shape} for {len(given)} rows."
@@ -101,7 +105,7 @@ def noise(given: Codes, classes: int, rate: float | npt.ArrayLike, proposal: npt
     if not np.all(np.isfinite(rates)) or np.any(rates < 0) or np.any(rates >= 1):
         raise InvalidPrior("a noise rate is a probability of at least 0 and below 1 (for instance 0.05).")
     moves = _proposals(given, classes, proposal) * np.broadcast_to(rates, given.shape)[:, None]
-    moves[np.arange(len(given)), given] = 1.0 - moves.sum(axis=1)
+    moves[np.arange(len(given)), given] = np.maximum(1.0 - moves.sum(axis=1), np.finfo(np.float64).tiny)
     return Prior(given, moves)
 
 
@@ -121,7 +125,7 @@ def noise_by_group(
 
 
 def informed(given: Codes, probabilities: Floats, rate: float) -> Prior:
-    """A prior that a model's own probabilities inform: ε_i in proportion to 1 - p_i(y_i), ``rate`` on average.
+    """A prior that a model's own probabilities inform: ε_i in proportion to 1 - p_i(y_i), at most ``rate`` on average.
 
     A wrong label moves to class k in proportion to p_i(k). No ε_i exceeds one half: that a label is wrong is never
     taken for granted beforehand.
@@ -129,10 +133,19 @@ def informed(given: Codes, probabilities: Floats, rate: float) -> Prior:
     table = np.asarray(probabilities, dtype=np.float64)
     if table.ndim != 2 or len(table) != len(given) or not np.all(np.isfinite(table)) or np.any(table < 0):
         raise InvalidPrior("an informed prior takes a table of probabilities, one row per training row.")
-    doubts = 1.0 - table[np.arange(len(given)), given]
+    if np.any(np.abs(table.sum(axis=1) - 1.0) > 1e-6):
+        raise InvalidPrior("the probabilities of each row must sum to 1: give the model's predict_proba.")
+    doubts = 1.0 - table[np.arange(len(given)), _checked_codes(given, table.shape[1])]
     if doubts.sum() <= 0:
         return noise(given, table.shape[1], rate)
     return noise(given, table.shape[1], np.minimum(rate * doubts / doubts.mean(), 0.5), table + 1e-12)
+
+
+def _checked_codes(given: Codes, classes: int) -> Codes:
+    codes = np.asarray(given)
+    if codes.ndim != 1 or codes.dtype.kind not in "iu" or np.any((codes < 0) | (codes >= classes)):
+        raise InvalidPrior(f"the given labels are codes 0 to {classes - 1}, one whole number per training row.")
+    return codes.astype(np.intp, copy=False)
 
 
 def _proposals(given: Codes, classes: int, proposal: npt.ArrayLike | None) -> Floats:

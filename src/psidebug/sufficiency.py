@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
-from psidebug.errors import InvalidSymptom, UnknownOption
+from psidebug.errors import InvalidSymptom, SymptomAbsent, UnknownOption
 from psidebug.graybox.protocol import GrayBox, LinearGrayBox, Worlds, coefficients_of
 from psidebug.inference.closed_form import closed_form
 from psidebug.inference.enumeration import enumeration
@@ -19,8 +20,9 @@ from psidebug.inference.tilting import tilting
 from psidebug.priors import Floats, Prior
 from psidebug.program.distributions import Labels
 from psidebug.program.expressions import Learner
-from psidebug.symptoms import Symptom
+from psidebug.symptoms import LogLossAbove, Symptom
 
+Engine = Callable[[Prior, Learner, Symptom], Estimates]
 ENGINES = ("auto", "closed_form", "enumeration", "sampling", "tilting")
 FEW_WORLDS = 2**12
 """Up to this many worlds, visiting them all is the cheapest engine that is exact for any symptom."""
@@ -32,15 +34,21 @@ def sufficiency(
     prior: Prior,
     symptom: Symptom,
     *,
-    engine: str = "auto",
+    engine: str | Engine = "auto",
     rng: np.random.Generator | None = None,
 ) -> Estimates:
     """PS of every label, by the named engine or by the cheapest whose answer is good enough.
 
     PS(i) = P( φ(Â(w[Y_i ← y_i])) | ¬φ(Â(w)), Y_i ≠ y_i ), w ~ p_T, with the gray box Â in place of the learner.
     """
-    if not isinstance(engine, str) or engine not in ENGINES:
-        raise UnknownOption(f"engine={engine!r} is not one of {', '.join(ENGINES)}.")
+    if not callable(engine) and (not isinstance(engine, str) or engine not in ENGINES):
+        raise UnknownOption(
+            f"engine={engine!r} is not one of {', '.join(ENGINES)}, nor a function of prior, learner and symptom."
+        )
+    _check_present(graybox, prior, symptom)
+    if callable(engine):
+        watched, renumbered = _watched(symptom)
+        return engine(prior, _asked(graybox, watched), renumbered)
     chosen, why = (engine, "") if engine != "auto" else _cheapest(graybox, prior, symptom)
     chance = np.random.default_rng(0) if rng is None else rng
     match chosen:
@@ -63,12 +71,24 @@ def _cheapest(graybox: GrayBox, prior: Prior, symptom: Symptom) -> tuple[str, st
     few = Labels(prior).support_size(None) <= FEW_WORLDS
     if isinstance(graybox, LinearGrayBox):
         line = symptom.linearised(graybox.actual)
-        if line is not None and (line.exact or not few):
-            return "closed_form", "" if line.exact else "the symptom was linearised at the actual margins; "
+        if line is not None and line.exact:
+            return "closed_form", ""
+        if line is not None and isinstance(symptom, LogLossAbove) and not few:
+            return "closed_form", "the log loss was taken by its tangent at the actual margins; "
         return ("enumeration", "there are few worlds; ") if few else ("tilting", "the symptom is not linear; ")
     if few:
         return "enumeration", "the gray box is not linear and there are few worlds; "
     return "sampling", "the gray box is not linear and the worlds are too many to visit; "
+
+
+def _check_present(graybox: GrayBox, prior: Prior, symptom: Symptom) -> None:
+    """What the labels as given do not show, they cannot be the cause of."""
+    actual = graybox.actual if isinstance(graybox, LinearGrayBox) else graybox.margins(prior.given[None])[0]
+    if not symptom.holds(actual[None])[0]:
+        raise SymptomAbsent(
+            f"the symptom does not hold for the labels as given («{symptom}»), so they cannot be its cause. Ask about "
+            f"a symptom that the classifier shows."
+        )
 
 
 def _linear_symptom(graybox: GrayBox, prior: Prior, symptom: Symptom) -> LinearSymptom:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -91,6 +91,8 @@ class Task:
 
         fitted = learners.is_fitted(model)
         encoding = encoding_of(train_labels, order=_classes(model) if fitted else None)
+        if not fitted and learners.takes_only_codes(model):
+            encoding = replace(encoding, as_codes=True)
         train = LabelledSet(train_table, _encode_training(encoding, train_labels, fitted))
         test = _labelled(encoding, train_table, X_test, y_test, "test")
         validation = None

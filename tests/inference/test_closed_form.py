@@ -51,7 +51,7 @@ def test_inversion_is_exact_on_a_lattice(classes: int) -> None:
 
 
 def test_inversion_of_a_smooth_sum_is_exact_to_its_stated_error() -> None:
-    """Twenty labels with a million sums: the law is nearly smooth, and the stated error is met for every label."""
+    """Eighteen labels with 2¹⁸ sums: the law is nearly smooth, and the stated error is met for every label."""
     rng = np.random.default_rng(13)
     for _ in range(6):
         given = rng.integers(0, 2, 18)
@@ -65,7 +65,7 @@ def test_inversion_of_a_smooth_sum_is_exact_to_its_stated_error() -> None:
 
 
 def test_listing_the_likely_sums_is_exact_to_its_stated_error() -> None:
-    """Thirty labels that seldom move: too many sums to list all, few that matter. Truth by convolving the atoms."""
+    """Twenty-four labels that seldom move: too many sums to list, few that matter. Truth by all sums."""
     rng = np.random.default_rng(19)
     effects = np.zeros((24, 2))
     effects[:, 1] = rng.normal(size=24)

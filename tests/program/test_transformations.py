@@ -9,15 +9,27 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from psidebug.errors import PsiError
+from psidebug.errors import InvalidPrior, PsiError
 from psidebug.inference.enumeration import mean
 from psidebug.inference.linear_learner import LinearLearner
 from psidebug.priors import Prior, noise
 from psidebug.program import paper
 from psidebug.program import transformations as change
-from psidebug.program.distributions import Alternative, Labels
-from psidebug.program.expressions import Learned
-from psidebug.program.statements import Factor, Intervene, Let, Program, Sample
+from psidebug.program.distributions import Alternative, Bernoulli, Labels
+from psidebug.program.expressions import (
+    AllOf,
+    AnyOf,
+    Constant,
+    Expression,
+    LabelDiffers,
+    Learned,
+    Not,
+    Pair,
+    Shows,
+    Variable,
+)
+from psidebug.program.interpreter import finish, interpret, start
+from psidebug.program.statements import Factor, If, Intervene, Let, Observe, Program, Return, Sample, Statement
 from psidebug.symptoms import LogLossAbove, Symptom, at_least, misclassified
 from tests.inference.tasks import random_learner
 
@@ -125,10 +137,8 @@ def test_the_rewrite_as_printed_is_the_joint_probability(task: tuple[Prior, Line
 
 
 def test_the_rewrite_as_printed_is_not_meaning_preserving() -> None:
-    """Two votes, both needed: PS = 1 for each, but the program as printed answers P(Y_i ≠ y_i | ¬φ) = 0.5263…
-
-    φ: no vote has moved. With ε = 0.1, P(¬φ) = 1 - 0.81 = 0.19 and P(Y_i ≠ y_i, ¬φ) = 0.1, of which 0.09 brings φ back:
-    PS = 0.9 and the joint probability is 0.09 / 0.19.
+    """φ: none of two votes has moved. With ε = 0.1, P(¬φ) = 1 - 0.81 = 0.19 and P(Y_i ≠ y_i, ¬φ) = 0.1, of which 0.09
+    brings φ back: PS = 0.9, and the joint probability is 0.09 / 0.19.
     """
     coefficients = np.zeros((2, 1, 1, 2))
     coefficients[1] = 1.0
@@ -149,3 +159,91 @@ def test_transformations_print_what_they_do() -> None:
     assert "4:  Γ.Y_i := k;" in text
     distributions = [s.distribution for s in program.statements if isinstance(s, Sample)]
     assert [type(each) for each in distributions] == [Labels, Alternative]
+
+
+def _two_labels() -> tuple[Prior, LinearLearner]:
+    learner = random_learner(np.random.default_rng(8), labels=4, points=2, classes=3)
+    return noise(learner.given, 3, 0.3), learner
+
+
+def test_an_observation_is_not_moved_past_what_it_reads() -> None:
+    """Y is observed and then overwritten: moving the observation behind would observe another variable."""
+    prior, learner = _two_labels()
+    program = Program(
+        "",
+        (
+            Sample("Y", Labels(prior)),
+            Sample("Z", Labels(prior)),
+            Observe(LabelDiffers("Y", prior.given)),
+            Let("Y", Variable("Z")),
+            Let("c", Learned(learner, "Y")),
+            Return(Shows(misclassified(0), "c")),
+        ),
+    )
+    assert mean(change.reuse_samples(program), 1) == pytest.approx(mean(program, 1))
+
+
+@pytest.mark.parametrize("part", [Not, lambda e: AllOf((e, e)), lambda e: AnyOf((e,)), lambda e: Pair((e,))])
+def test_an_expression_is_about_the_index_if_a_part_of_it_is(part: Callable[[Expression], Expression]) -> None:
+    prior, _ = _two_labels()
+    assert part(LabelDiffers("Y", prior.given)).about_index
+    assert part(LabelDiffers("Y", prior.given)).reads == {"Y"}
+    assert not part(Variable("c")).about_index
+
+
+def test_marginalising_touches_only_the_observation_of_its_own_sample() -> None:
+    prior, learner = _two_labels()
+    other = Prior(prior.given[::-1].copy(), prior.moves[::-1].copy())
+    end = (Let("c", Learned(learner, "Y")), Return(Shows(misclassified(0), "c")))
+    differs = Observe(LabelDiffers("Y", prior.given))
+    labels, coin = Sample("Y", Labels(prior)), Sample("coin", Bernoulli(0.5))
+    programs: list[tuple[Statement, ...]] = [
+        (labels, Sample("Z", Labels(other)), differs, *end),
+        (labels, coin, differs, *end),
+        (labels, Observe(LabelDiffers("Y", (prior.given + 1) % 3)), *end),
+        (Sample("k", Bernoulli(0.5)), labels, differs, *end[:1], Return(Variable("k"))),
+    ]
+    for statements in programs:
+        program = Program("", statements)
+        assert mean(change.marginalise_label(program), 2) == pytest.approx(mean(program, 2))
+
+
+def test_a_conditional_that_returns_is_not_shared() -> None:
+    prior, learner = _two_labels()
+    program = Program(
+        "",
+        (
+            Sample("Y", Labels(prior)),
+            Sample("coin", Bernoulli(0.5)),
+            If(Variable("coin"), (Return(Constant(0)),)),
+            Observe(LabelDiffers("Y", prior.given)),
+            Let("c", Learned(learner, "Y")),
+            Return(Shows(misclassified(0), "c")),
+        ),
+    )
+    draws = {"Y": prior.draw(300, np.random.default_rng(0)), "coin": np.random.default_rng(1).random(300) < 0.5}
+    shared, whole = finish(program, start(program, draws), index=1), interpret(program, draws, index=1)
+    assert np.array_equal(shared.worlds, whole.worlds)
+    assert np.array_equal(shared.values, whole.values)
+
+
+def test_programs_that_make_no_sense_are_refused() -> None:
+    prior, _ = _two_labels()
+    coin = Sample("c", Bernoulli(0.5))
+    with pytest.raises(ValueError, match="twice"):
+        mean(Program("", (coin, coin, Return(Variable("c")))))
+    with pytest.raises(ValueError, match="no return"):
+        mean(Program("", (coin,)))
+    with pytest.raises(InvalidPrior, match="probability"):
+        Bernoulli(1.5)
+    closed = prior.moves.copy()
+    closed[0] = np.eye(3)[prior.given[0]]
+    with pytest.raises(InvalidPrior, match="rules out"):
+        change.tilt_prior(Program("", (Sample("Y", Labels(prior)),)), Prior(prior.given, closed))
+
+
+def test_a_sample_inside_a_conditional_and_a_program_without_any() -> None:
+    inside = (Sample("d", Bernoulli(0.25)), Return(Variable("d")))
+    program = Program("", (Sample("c", Bernoulli(0.5)), If(Variable("c"), inside), Return(Constant(0))))
+    assert mean(program) == pytest.approx(0.125)
+    assert mean(Program("", (Return(Constant(3)),))) == 3.0

@@ -47,7 +47,10 @@ class Verification:
     gain: float
     """Rise of the test set's log likelihood, in nats."""
     gain_error: float
-    """Standard error of that gain over test points."""
+    """Standard error of that gain if there were none: √Σ_t g_t² over the test points' gains.
+
+    Unlike their standard deviation it is no smaller for equal gains, so that one or two points never prove anything.
+    """
     margins: npt.NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)), repr=False)
     """Margins of the retrained model on the test set, (points, K-1)."""
 
@@ -85,7 +88,7 @@ class Judge:
             bugs_fixed=int((~wrong[task.bugs]).sum()),
             points_broken=int((wrong & ~self._wrong).sum()),
             gain=float(gains.sum()),
-            gain_error=float(gains.std() * np.sqrt(len(gains))) if np.isfinite(gains).all() else float("inf"),
+            gain_error=float(np.sqrt(np.vdot(gains, gains))) if np.isfinite(gains).all() else float("inf"),
             margins=margins,
         )
 

@@ -91,25 +91,23 @@ class Inversion:
                 for k, power in enumerate(powers):
                     back[:, k, part] += (share * power).real
         scale = self.spacing / np.pi
-        lifted = np.exp(np.minimum(self.tilt.rate * moves, 700.0))
-        log_scale = self.tilt.log_norm - self.tilt.log_norms[rows] - self.tilt.rate * self.symptom.threshold
-        return [
-            self._one(each, other * lifted, moves, log_scale)
-            for each, other in zip(kept * scale, back * scale, strict=True)
-        ]
+        # moved is exp(λc) times the integral; the largest exponent goes into the scale, so that none overflows
+        exponents = self.tilt.rate * moves
+        lift = np.maximum(exponents.max(axis=0), 0.0)
+        log_scale = lift + self.tilt.log_norm - self.tilt.log_norms[rows] - self.tilt.rate * self.symptom.threshold
+        kept *= scale * np.exp(-lift)
+        back *= scale * np.exp(exponents - lift)
+        return [_tails_of(each, other, moves, log_scale) for each, other in zip(kept, back, strict=True)]
 
-    @staticmethod
-    def _one(kept: Floats, moved: Floats, moves: Floats, log_scale: Floats) -> Tails:
-        kept, moved = np.maximum(kept, 0.0), np.maximum(moved, 0.0)
-        return Tails(kept, moved, np.where(moves > 0, np.maximum(moved - kept, 0.0), 0.0), log_scale)
+
+def _tails_of(kept: Floats, moved: Floats, moves: Floats, log_scale: Floats) -> Tails:
+    kept, moved = np.maximum(kept, 0.0), np.maximum(moved, 0.0)
+    return Tails(kept, moved, np.where(moves > 0, np.maximum(moved - kept, 0.0), 0.0), log_scale)
 
 
 def invert(symptom: LinearSymptom) -> Inversion:
     """Choose λ, the nodes and the kernel, and evaluate ψ at the nodes."""
-    tilt = saddle_point(symptom)
-    least = 0.5 / tilt.deviation if tilt.deviation > 0 else 1.0 / symptom.threshold
-    if tilt.rate < least:  # the pole of 1/(λ + iu) must keep its distance; any λ > 0 is exact
-        tilt = tilt_at(symptom, least)
+    tilt = _kept_from_the_pole(saddle_point(symptom))
     largest = float(np.abs(symptom.moves).max())
     reach = (36.0 + max(tilt.rate * symptom.threshold - tilt.log_norm, 0.0)) / tilt.rate
     period = max(reach, 12.0 * tilt.deviation + abs(tilt.mean - symptom.threshold)) + 2.0 * largest
@@ -118,11 +116,8 @@ def invert(symptom: LinearSymptom) -> Inversion:
     nodes, threshold = None, symptom.threshold
     if step is not None:
         points = 2 * int(np.ceil(period / step / 2)) + 1
-        if points // 2 <= MOST_NODES:
-            period, nodes = points * step, points // 2 + 1
-            threshold = step * float(np.ceil(symptom.threshold / step - 1e-6))
-        else:
-            step = None
+        period, nodes = points * step, points // 2 + 1
+        threshold = step * float(np.ceil((symptom.threshold - symptom.rounding) / step))
     spacing = 2.0 * np.pi / period
     psi = _characteristic(symptom, tilt, spacing, nodes)
     u = spacing * np.arange(len(psi))
@@ -131,8 +126,24 @@ def invert(symptom: LinearSymptom) -> Inversion:
     # tails are stated at the user's own threshold: exp(-λM) is in their scale, exp(λ(M - M')) is here
     integrand *= np.exp(-tilt.rate * (threshold - symptom.threshold))
     integrand[0] *= 0.5
-    complete = step is not None or _ended(psi, u, tilt)
-    return Inversion(symptom, tilt, spacing, integrand, lattice=step is not None, complete=complete)
+    lattice = len(psi) == nodes
+    return Inversion(symptom, tilt, spacing, integrand, lattice=lattice, complete=lattice or _ended(psi, u, tilt))
+
+
+def _kept_from_the_pole(tilt: Tilt) -> Tilt:
+    """The tilt with λ raised towards 0.5/σ, away from the pole of 1/(λ + iu); any λ > 0 is exact.
+
+    But not so far that exp(K(λ) - λM) exceeds what it bounds, P(T ≥ M), by much: a single rare label of large effect
+    would take all the tilted mass, and the digits of the others with it.
+    """
+    symptom = tilt.symptom
+    rate = 0.5 / tilt.deviation if tilt.deviation > 0 else 1.0 / symptom.threshold
+    while rate > tilt.rate:
+        raised = tilt_at(symptom, rate)
+        if raised.log_norm - rate * symptom.threshold <= 2.0:
+            return raised
+        rate *= 0.5
+    return tilt if tilt.rate > 0 else tilt_at(symptom, rate)
 
 
 def left_out(tilt: Tilt, nodes: int) -> float:
@@ -145,12 +156,13 @@ def left_out(tilt: Tilt, nodes: int) -> float:
 
 
 def _characteristic(symptom: LinearSymptom, tilt: Tilt, spacing: float, nodes: int | None) -> Complex:
-    """ψ(u_n): at all nodes of a lattice, otherwise until it has become negligible and is not seen to return."""
-    if nodes is not None:
-        return _products(symptom, tilt, spacing, nodes)
+    """ψ(u_n): at all nodes of a lattice if they are few, otherwise until it is negligible and not seen to return."""
     most = max(256, min(MOST_NODES, MOST_FACTORS // symptom.prior.size))
+    if nodes is not None and nodes <= most:
+        return _products(symptom, tilt, spacing, nodes)
+    last = np.inf if nodes is None else spacing * nodes
     wanted = int(np.ceil(6.5 / (tilt.deviation * spacing))) + 8 if tilt.deviation > 0 else most
-    wanted = max(wanted, int(_last_return(symptom, tilt) / spacing) + 8)
+    wanted = max(wanted, int(min(_last_return(symptom, tilt), last) / spacing) + 8)
     wanted = max(wanted, int(min((left_out(tilt, 1) / TOLERABLE) ** 2, most)))
     while True:
         wanted = min(wanted, most)

@@ -14,7 +14,7 @@ from psidebug.priors import Prior
 from psidebug.program.distributions import Labels
 from psidebug.program.expressions import Learner
 from psidebug.program.interpreter import interpret
-from psidebug.program.statements import Program, Sample
+from psidebug.program.statements import Program
 from psidebug.symptoms import Symptom
 
 MOST_WORLDS = 2**22
@@ -25,16 +25,21 @@ def meaning(program: Program, index: int | None = None) -> dict[Any, float]:
 
     Values that are arrays (pairs) are tuples here.
     """
-    samples = [statement for statement in program.statements if isinstance(statement, Sample)]
+    samples = program.samples
+    if len({each.target for each in samples}) < len(samples):
+        raise ValueError("this program samples one variable twice: give each sample a name of its own")
     size = int(np.prod([float(each.distribution.support_size(index)) for each in samples]))
     if size > MOST_WORLDS:
         raise TooManyWorlds(f"this program has {size:,} worlds, more than the {MOST_WORLDS:,} that can be enumerated.")
     weights: defaultdict[Any, float] = defaultdict(float)
     for blocks in product(*(each.distribution.support(index) for each in samples)):
-        grid = np.indices([len(values) for values, _ in blocks]).reshape(len(blocks), -1)
+        sizes = [len(values) for values, _ in blocks]
+        grid = np.indices(sizes).reshape(len(sizes), int(np.prod(sizes, dtype=int)))
         draws = {each.target: values[pick] for each, (values, _), pick in zip(samples, blocks, grid, strict=True)}
-        chance = np.prod([p[pick] for (_, p), pick in zip(blocks, grid, strict=True)], axis=0)
-        result = interpret(program, draws, index)
+        chance = np.ones(grid.shape[1])
+        for (_, probabilities), pick in zip(blocks, grid, strict=True):
+            chance *= probabilities[pick]
+        result = interpret(program, draws, index, worlds=grid.shape[1])
         for value, weight in zip(
             result.values.tolist(), chance[result.worlds] * np.exp(result.log_weights), strict=True
         ):

@@ -17,7 +17,7 @@ class Estimates:
     All are arrays with one entry per label; with w ~ p_T:
 
     - ``ps``: sufficiency, P(φ(w[Y_i ← y_i]) | ¬φ(w), Y_i ≠ y_i);
-    - ``pn``: necessity, P(¬φ(w[Y_i ← other]) | φ(w), Y_i = y_i), the other value drawn from π_i;
+    - ``pn``: necessity, P(¬φ(w[Y_i ← other]) | φ(w), Y_i = y_i), the other drawn from π_i; NaN where φ never holds;
     - ``pns``: necessity and sufficiency, P(φ(w[Y_i ← y_i]), ¬φ(w[Y_i ← other]));
     - ``p_wrong``: P(Y_i ≠ y_i | ¬φ(w)). ``ps * p_wrong`` is what the figure "parallel-psi" computes as printed.
     - ``proposed``: the other class that label i most likely has, given ¬φ.
@@ -90,8 +90,8 @@ def exact_estimates(
         ps=ps,
         standard_error=np.zeros(prior.size),
         low=np.maximum(ps - error, 0.0),
-        high=np.where(turned > 0, np.minimum(ps + error, 1.0), 0.0),
-        pn=np.minimum(np.divide(both, still, out=np.zeros_like(still), where=still > 1e-12), 1.0),
+        high=np.minimum(ps + error, 1.0),
+        pn=np.minimum(np.divide(both, still, out=np.full_like(still, np.nan), where=still > 1e-9), 1.0),
         pns=np.minimum(both, 1.0),
         p_wrong=np.divide(wrong, total, out=np.zeros_like(total), where=total > 0),
         proposed=_likeliest(prior, weights),
@@ -105,7 +105,7 @@ def exact_estimates(
 
 def _likeliest(prior: Prior, weights: Floats) -> Codes:
     if len(weights) == 1:
-        return prior.alternatives[0]
+        return np.asarray(prior.alternatives[0])
     return np.asarray(np.take_along_axis(prior.alternatives, weights.argmax(axis=0)[None], axis=0)[0])
 
 

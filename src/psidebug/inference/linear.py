@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from psidebug.errors import InvalidSymptom, NoWorldWithout, SymptomAbsent
 from psidebug.priors import Codes, Floats, Prior
@@ -33,7 +34,7 @@ class LinearSymptom:
             )
         if not np.isfinite(self.threshold) or not np.all(np.isfinite(self.effects)):
             raise InvalidSymptom("the effects of labels on the symptom are not finite: this gray box cannot be used.")
-        if self.threshold <= self.rounding:
+        if self.threshold <= 0:
             raise SymptomAbsent(
                 "the symptom does not hold for the labels as given, so they cannot be its cause. Ask about a symptom "
                 "that the classifier shows."
@@ -46,8 +47,9 @@ class LinearSymptom:
 
     @cached_property
     def moves(self) -> Floats:
-        """Effects of the alternatives, shape (K-1, N)."""
-        return self.prior.at_alternatives(self.effects)
+        """Effects of the alternatives, shape (K-1, N); 0 for those that the prior rules out."""
+        effects = self.prior.at_alternatives(np.asarray(self.effects, dtype=np.float64))
+        return np.where(self.prior.proposals > 0, effects, 0.0)
 
     @cached_property
     def log_odds(self) -> Floats:
@@ -58,8 +60,12 @@ class LinearSymptom:
     @cached_property
     def most(self) -> float:
         """The largest sum that any world reaches."""
-        best = np.where(self.prior.proposals > 0, self.moves, 0.0).max(axis=0)
-        return float(np.maximum(best, 0.0).sum())
+        return float(np.maximum(self.moves.max(axis=0), 0.0).sum())
+
+    @cached_property
+    def can_cause(self) -> npt.NDArray[np.bool_]:
+        """Labels with an alternative that helps the symptom to go; the others have PS 0, exactly."""
+        return np.asarray((self.moves > 0).any(axis=0))
 
     @cached_property
     def rounding(self) -> float:

@@ -121,4 +121,4 @@ class MovedLabels:
             counts[world] = turned
             back = np.flatnonzero(moved[world])
             counts[world, back] = (rows[:, back] > threshold).sum(axis=0)
-        return counts + far[:, None]
+        return np.asarray(counts + far[:, None])

@@ -38,20 +38,21 @@ def listed_tails(symptom: LinearSymptom, tilt: Tilt) -> tuple[Tails, Floats] | N
     size = symptom.prior.size
     kept, error = np.zeros(size), np.zeros(size)
     moved, turned = np.zeros(symptom.moves.shape), np.zeros(symptom.moves.shape)
-    weight = probability * np.exp(-tilt.rate * (sums - symptom.threshold))
+    log_weight = np.log(probability) - tilt.rate * (sums - symptom.threshold)
+    lift = tilt.rate * np.maximum(symptom.moves.max(axis=0), 0.0)
     for i in range(size):
         effect = symptom.effects[i, worlds[:, i]]
-        others = weight * np.exp(tilt.rate * symptom.effects[i])[worlds[:, i]]
         margin = sums - effect - symptom.threshold
+        # worlds that no state of label i frees have no say; of the others none weighs more than exp(lift)
+        others = np.exp(np.minimum(log_weight + tilt.rate * effect - lift[i], 0.0))
         gone = margin >= -symptom.rounding
         kept[i] = others[gone].sum()
         for k, move in enumerate(symptom.moves[:, i]):
             away = margin + move >= -symptom.rounding
             moved[k, i] = others[away].sum()
             turned[k, i] = others[away & ~gone].sum()
-        largest = float(np.exp(tilt.rate * max(float(symptom.moves[:, i].max()), 0.0)))
-        error[i] = missing * largest / max(float(symptom.prior.proposals[:, i] @ moved[:, i]), 1e-300)
-    log_scale = tilt.log_norm - tilt.log_norms - tilt.rate * symptom.threshold
+        error[i] = missing / max(float(symptom.prior.proposals[:, i] @ moved[:, i]), 1e-300)
+    log_scale = lift + tilt.log_norm - tilt.log_norms - tilt.rate * symptom.threshold
     return Tails(kept, moved, turned, log_scale), np.minimum(error, 1.0)
 
 

@@ -37,12 +37,16 @@ def subset_sum_tails(symptom: LinearSymptom) -> Tails:
         sums = (sums[:, None] + symptom.effects[i, options]).ravel()
         log_p = (log_p[:, None] + np.log(prior.moves[i, options])).ravel()
     sums += symptom.effects[prior.rates == 0, prior.given[prior.rates == 0]].sum()
-    margin, probability = sums - symptom.threshold, np.exp(log_p)
+    margin = sums - symptom.threshold
+    # relative to the likeliest world that some state of one label frees, so that nothing underflows
+    within_reach = margin + max(float(symptom.moves.max()), 0.0) >= -symptom.rounding
+    reference = float(log_p[within_reach].max())
+    probability = np.exp(np.minimum(log_p - reference, 700.0))
     result = Tails(
         kept=np.full(prior.size, probability[margin >= -symptom.rounding].sum()),
         moved=np.zeros(symptom.moves.shape),
         turned=np.zeros(symptom.moves.shape),
-        log_scale=np.zeros(prior.size),
+        log_scale=np.full(prior.size, reference),
     )
     for position, i in enumerate(movable):
         others = kept[:, position]

@@ -11,13 +11,15 @@ which is the program ``tilt_prior(marginalise_label(sufficiency(…)), q)`` with
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 
 from psidebug.errors import NoWorldWithout
-from psidebug.inference.estimates import Estimates
+from psidebug.inference.estimates import Estimates, wilson_interval
 from psidebug.inference.linear_learner import LinearLearner, MovedLabels
-from psidebug.inference.weighted_sums import WeightedSums
+from psidebug.inference.weighted_sums import LEAST_WORTH, WeightedSums
 from psidebug.priors import Codes, Floats, Prior
 from psidebug.symptoms import Symptom
 
@@ -26,6 +28,8 @@ BATCH = 250
 LEAN = (-1.0, 4.0)
 """Bounds on a label's log odds of moving, added by tilting: what is made too unlikely is never seen, and what is not
 seen cannot warn."""
+PLAIN = 1000
+"""Worlds of the prior itself, drawn to see whether the tilted ones have missed a way for the symptom to go."""
 TRUSTED = 100
 """Effective sample size below which an estimate is not to be trusted."""
 
@@ -46,7 +50,9 @@ def tilting(
     while sums.worlds < worlds and sums.effective < effective:
         batch = drawn_from.draw(BATCH, rng)
         sums.add(batch, *states_without(learner, symptom, batch))
-    return sums.estimates(engine="tilting", warnings=_warnings(sums.effective, held, symptom))
+    found = sums.estimates(engine="tilting", warnings=())
+    plain = ~symptom.holds(learner(prior.draw(PLAIN, rng)))
+    return replace(found, warnings=_warnings(found, sums.effective, held, plain, symptom))
 
 
 def tilted_towards_absence(prior: Prior, learner: LinearLearner, symptom: Symptom, rng: np.random.Generator) -> Prior:
@@ -87,8 +93,8 @@ def _shaken(prior: Prior, learner: LinearLearner, symptom: Symptom, rng: np.rand
         if not symptom.holds(learner(shaken.draw(4 * PILOT, rng))).all():
             return shaken
     raise NoWorldWithout(
-        f"no world without the symptom was found («{symptom}»), however far the prior was tilted. Ask about a milder "
-        f"symptom: fewer of the points, or symptom='log_loss'."
+        f"no world without the symptom was found («{symptom}») within the odds that tilting may lean by. Ask about a "
+        f"milder symptom (fewer of the points, or symptom='log_loss') or raise the noise rate."
     )
 
 
@@ -115,8 +121,19 @@ def states_without(
     return kept, moved
 
 
-def _warnings(worth: float, held: float, symptom: Symptom) -> tuple[str, ...]:
+def _warnings(
+    answer: Estimates, worth: float, held: float, plain: npt.NDArray[np.bool_], symptom: Symptom
+) -> tuple[str, ...]:
     found = []
+    least, _ = wilson_interval(int(plain.sum()), len(plain), z=3.0)
+    if plain.any() and answer.log_p_without < np.log(least) - 0.7:
+        found.append(
+            f"the symptom goes in {plain.mean():.2g} of the worlds of the prior, far more than the tilted ones know "
+            f"of: it can go in ways that were not followed, so do not trust these numbers; ask about fewer points"
+        )
+    few = int((answer.effective_sample_size < LEAST_WORTH).sum())
+    if few:
+        found.append(f"{few} of {len(answer.ps)} labels are worth fewer than {LEAST_WORTH} worlds: their PS is unknown")
     if worth < TRUSTED:
         found.append(
             f"the sample is worth only {worth:.0f} worlds: do not trust these numbers; use symptom='log_loss', fewer "

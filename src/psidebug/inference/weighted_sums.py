@@ -8,6 +8,9 @@ import numpy.typing as npt
 from psidebug.inference.estimates import Estimates
 from psidebug.priors import Codes, Prior
 
+LEAST_WORTH = 20
+"""A label whose estimate is worth fewer worlds than this is not known at all: its interval is (0, 1)."""
+
 
 class WeightedSums:
     """Sums over weighted worlds of what each label needs: ratios with their errors by the delta method.
@@ -22,7 +25,7 @@ class WeightedSums:
         self._log_ratio = np.where(prior.moves > 0, log_ratio, 0.0)
         self._reference = 0.0
         self._x, self._y, self._xx, self._yy = (np.zeros(prior.size) for _ in range(4))
-        self._kept, self._weight = np.zeros(prior.size), np.zeros(prior.size)
+        self._kept = np.zeros(prior.size)
         self._moved = np.zeros((prior.classes - 1, prior.size))
         self._gone, self._gone_squared = 0.0, 0.0
         self.worlds = 0
@@ -52,7 +55,6 @@ class WeightedSums:
         self._xx += np.einsum("wn,wn->n", x, x)
         self._yy += np.einsum("wn,wn->n", y, y)
         self._kept += np.einsum("wn,wn->n", others, kept)
-        self._weight += others.sum(axis=0)
         # the world itself: its first label in the state it is in
         here = np.where(worlds[:, 0] == prior.given[0], kept[:, 0], False)
         for k, alternative in enumerate(prior.alternatives[:, 0]):
@@ -73,14 +75,17 @@ class WeightedSums:
         settled = (ps == 0) | (ps == 1)
         half = np.where(settled, np.divide(3.0, worth, out=np.ones(prior.size), where=worth > 3), 1.96 * error)
         wrong, right = prior.rates * self._y, (1.0 - prior.rates) * self._kept
-        still = self._weight - self._kept
+        # E[v_-i] = 1, so means over worlds are probabilities; dividing by Σv instead would add its own wild variance
+        scale = float(np.exp(min(self._reference, 700.0))) / self.worlds
+        both, still = scale * self._x, 1.0 - scale * self._kept
+        unknown = worth < LEAST_WORTH
         return Estimates(
             ps=ps,
             standard_error=half / 1.96,
-            low=np.clip(ps - half, 0.0, 1.0),
-            high=np.clip(ps + half, 0.0, 1.0),
-            pn=np.divide(self._x, still, out=nothing.copy(), where=still > 0),
-            pns=np.divide(self._x, self._weight, out=nothing.copy(), where=self._weight > 0),
+            low=np.where(unknown, 0.0, np.clip(ps - half, 0.0, 1.0)),
+            high=np.where(unknown, 1.0, np.clip(ps + half, 0.0, 1.0)),
+            pn=np.clip(np.divide(both, still, out=np.full(prior.size, np.nan), where=still > 1e-9), 0.0, 1.0),
+            pns=np.clip(both, 0.0, 1.0),
             p_wrong=np.divide(wrong, wrong + right, out=prior.rates.copy(), where=wrong + right > 0),
             proposed=prior.alternatives[self._moved.argmax(axis=0), np.arange(prior.size)],
             effective_sample_size=worth,

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from psidebug.errors import InvalidPrior
 from psidebug.priors import Floats, Prior
 
 Array = npt.NDArray[Any]
@@ -43,6 +44,10 @@ class Bernoulli:
 
     mean: float
     about_index = False
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.mean <= 1.0:
+            raise InvalidPrior(f"Bernoulli({self.mean}) is no distribution: the mean is a probability.")
 
     def draw(self, count: int, rng: np.random.Generator, index: int | None) -> Array:
         """``count`` booleans."""

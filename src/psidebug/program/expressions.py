@@ -6,7 +6,7 @@ Every variable holds an array whose first axis is the world.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -50,12 +50,31 @@ class State:
 class Expression(ABC):
     """Something with a value in every world."""
 
-    about_index: bool = False
-    """Whether it mentions the index i, so that its value cannot be shared between labels."""
+    @property
+    def about_index(self) -> bool:
+        """Whether it, or a part of it, mentions the index i, so that its value cannot be shared between labels."""
+        return any(part.about_index for part in _parts(self))
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The variables it is computed from."""
+        own = {getattr(self, name) for name in ("name", "labels", "classifier") if name in self.variables_in}
+        return frozenset(own).union(*(part.reads for part in _parts(self)))
+
+    variables_in: tuple[str, ...] = ()
+    """Fields that name a variable."""
 
     @abstractmethod
     def evaluate(self, state: State) -> Array:
         """Its value in each world of the state."""
+
+
+def _parts(expression: Expression) -> Iterator[Expression]:
+    """The expressions that an expression is made of."""
+    for value in vars(expression).values():
+        for part in value if isinstance(value, tuple) else (value,):
+            if isinstance(part, Expression):
+                yield part
 
 
 @dataclass(frozen=True)
@@ -63,6 +82,7 @@ class Variable(Expression):
     """A variable set before."""
 
     name: str
+    variables_in = ("name",)
 
     def evaluate(self, state: State) -> Array:
         """The variable's value."""
@@ -149,6 +169,7 @@ class LabelDiffers(Expression):
     labels: str
     given: npt.NDArray[np.intp]
     about_index = True
+    variables_in = ("labels",)
 
     def evaluate(self, state: State) -> Array:
         """Comparison of label i with its given value."""
@@ -180,6 +201,7 @@ class LogRatio(Expression):
     labels: str
     target: Prior
     drawn_from: Prior
+    variables_in = ("labels",)
 
     def evaluate(self, state: State) -> Array:
         """Difference of the log probabilities of each world."""
@@ -197,6 +219,7 @@ class Learned(Expression):
     learner: Learner
     labels: str
     name: str = "𝒜"
+    variables_in = ("labels",)
 
     def evaluate(self, state: State) -> Array:
         """Margins in each world."""
@@ -212,6 +235,7 @@ class Shows(Expression):
 
     symptom: Symptom
     classifier: str
+    variables_in = ("classifier",)
 
     def evaluate(self, state: State) -> Array:
         """Whether the symptom holds in each world."""

@@ -40,9 +40,14 @@ def finish(program: Program, state: State, index: int, draws: Mapping[str, Array
     return _joined(returned)
 
 
-def interpret(program: Program, draws: Mapping[str, Array], index: int | None = None) -> Returned:
-    """Run the whole program in the worlds given by ``draws``: for each sample statement, one value per world."""
-    state = State.of(len(next(iter(draws.values()))))
+def interpret(
+    program: Program, draws: Mapping[str, Array], index: int | None = None, *, worlds: int | None = None
+) -> Returned:
+    """Run the whole program in the worlds given by ``draws``: for each sample statement, one value per world.
+
+    A program that samples nothing runs in as many ``worlds`` as are asked for.
+    """
+    state = State.of(len(next(iter(draws.values()))) if worlds is None else worlds)
     _, returned = _run(program.statements, replace(state, index=index), draws)
     return _joined(returned)
 
@@ -77,6 +82,8 @@ def _run(statements: tuple[Statement, ...], state: State, draws: Mapping[str, Ar
 
 
 def _joined(returned: list[Returned]) -> Returned:
+    if not returned:
+        raise ValueError("this program has no return statement")
     worlds = np.concatenate([part.worlds for part in returned])
     order = np.argsort(worlds, kind="stable")
     return Returned(

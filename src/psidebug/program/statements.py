@@ -140,11 +140,24 @@ class Program:
 
     @property
     def shared(self) -> tuple[Statement, ...]:
-        """The opening statements that do not mention i: their work serves every label."""
+        """The opening statements that neither mention i nor return: their work serves every label."""
         for position, statement in enumerate(self.statements):
-            if statement.about_index:
+            if statement.about_index or isinstance(statement, If | Return):
                 return self.statements[:position]
         return self.statements
+
+    @property
+    def samples(self) -> tuple[Sample, ...]:
+        """All sample statements, those inside conditionals included."""
+        return tuple(_samples(self.statements))
+
+
+def _samples(statements: tuple[Statement, ...]) -> Iterator[Sample]:
+    for statement in statements:
+        if isinstance(statement, Sample):
+            yield statement
+        elif isinstance(statement, If):
+            yield from _samples(statement.body)
 
 
 def _lines(statements: tuple[Statement, ...], indent: str = "") -> Iterator[str]:

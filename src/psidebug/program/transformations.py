@@ -6,6 +6,9 @@ from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
+import numpy as np
+
+from psidebug.errors import InvalidPrior
 from psidebug.priors import Prior
 from psidebug.program.distributions import Alternative, Labels
 from psidebug.program.expressions import Expression, LabelDiffers, Learned, Learner, LogRatio, Variable
@@ -24,7 +27,7 @@ def reuse_samples(program: Program) -> Program:
     for statement in program.statements:
         if isinstance(statement, Observe) and statement.about_index:
             waiting.append(statement)
-        elif isinstance(statement, Let | Observe | Factor) and not statement.about_index:
+        elif _commutes(statement, waiting):
             statements.append(statement)
         else:
             statements.extend([*waiting, statement])
@@ -54,6 +57,8 @@ def tilt_prior(program: Program, drawn_from: Prior) -> Program:
     for statement in program.statements:
         if isinstance(statement, Sample) and isinstance(statement.distribution, Labels):
             target = statement.distribution.prior
+            if np.any((drawn_from.moves <= 0) & (target.moves > 0)):
+                raise InvalidPrior("the tilted prior rules out worlds that p_T allows: no weight can undo that.")
             statements.append(replace(statement, distribution=Labels(drawn_from, name="q")))
             statements.append(Factor(LogRatio(statement.target, target, drawn_from)))
         else:
@@ -69,21 +74,39 @@ def marginalise_label(program: Program) -> Program:
     other than i: tilt the prior after this, not before.
     """
     statements: list[Statement] = []
-    prior: Prior | None = None
+    name = _unused("k", program)
     for statement in program.statements:
-        if isinstance(statement, Sample) and isinstance(statement.distribution, Labels):
-            prior = statement.distribution.prior
+        before = statements[-1] if statements else None
         if (
-            prior is not None
+            isinstance(before, Sample)
+            and isinstance(before.distribution, Labels)
             and isinstance(statement, Observe)
             and isinstance(statement.condition, LabelDiffers)
-            and isinstance(statements[-1], Sample)
+            and statement.condition.labels == before.target
+            and np.array_equal(statement.condition.given, before.distribution.prior.given)
         ):
-            statements.append(Sample("k", Alternative(prior)))
-            statements.append(Intervene(statement.condition.labels, Variable("k")))
+            statements.append(Sample(name, Alternative(before.distribution.prior)))
+            statements.append(Intervene(before.target, Variable(name)))
         else:
             statements.append(statement)
     return replace(program, statements=tuple(statements))
+
+
+def _commutes(statement: Statement, waiting: list[Statement]) -> bool:
+    """Whether a statement may go before the observations that wait: it does not mention i, nor set what they read."""
+    if statement.about_index or not isinstance(statement, Let | Observe | Factor):
+        return False
+    read = frozenset[str]().union(*(each.condition.reads for each in waiting if isinstance(each, Observe)))
+    return not (isinstance(statement, Let) and statement.target in read)
+
+
+def _unused(name: str, program: Program) -> str:
+    """A variable name that the program does not set."""
+    taken = {statement.target for statement in program.statements if isinstance(statement, Let | Sample)}
+    taken |= {sample.target for sample in program.samples}
+    while name in taken:
+        name += "′"
+    return name
 
 
 def _rewritten(node: Any, change: Callable[[Expression], Expression]) -> Any:

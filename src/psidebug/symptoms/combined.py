@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from psidebug.errors import InvalidSymptom
 from psidebug.symptoms.symptom import Changes, Floats, Margins, Symptom, Truths
 
 
@@ -15,6 +16,9 @@ class And(Symptom):
     """All of several symptoms."""
 
     parts: tuple[Symptom, ...]
+
+    def __post_init__(self) -> None:
+        _check_parts(self.parts)
 
     @property
     def points(self) -> frozenset[int] | None:
@@ -50,6 +54,9 @@ class Or(Symptom):
     """Any of several symptoms."""
 
     parts: tuple[Symptom, ...]
+
+    def __post_init__(self) -> None:
+        _check_parts(self.parts)
 
     @property
     def points(self) -> frozenset[int] | None:
@@ -88,6 +95,9 @@ class Not(Symptom):
 
     part: Symptom
 
+    def __post_init__(self) -> None:
+        _check_parts((self.part,))
+
     @property
     def points(self) -> frozenset[int] | None:
         """The points of the negated symptom."""
@@ -115,6 +125,11 @@ class Not(Symptom):
 
     def __str__(self) -> str:
         return f"not ({self.part})"
+
+
+def _check_parts(parts: tuple[Symptom, ...]) -> None:
+    if not parts or not all(isinstance(part, Symptom) for part in parts):
+        raise InvalidSymptom("symptoms combine with symptoms, for instance misclassified(3) & at_least(5).")
 
 
 def _union(parts: tuple[Symptom, ...]) -> frozenset[int] | None:

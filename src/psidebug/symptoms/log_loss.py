@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from psidebug.errors import InvalidSymptom
+from psidebug.symptoms.misclassified import check_points
 from psidebug.symptoms.symptom import Floats, Linearisation, Margins, Symptom, Truths
 
 
@@ -22,6 +23,9 @@ class LogLossAbove(Symptom):
     def __post_init__(self) -> None:
         if not np.isfinite(self.threshold) or self.threshold < 0:
             raise InvalidSymptom(f"a log loss is never below {self.threshold}: give a threshold of 0 or more.")
+        check_points(self.of)
+        if self.of is not None and len(set(self.of)) != len(self.of):
+            raise InvalidSymptom("a symptom names the same test point twice.")
         if self.of is not None and not self.of:
             raise InvalidSymptom("the log loss of no test points says nothing: name at least one.")
 

@@ -22,6 +22,9 @@ class Misclassified(Symptom):
     at_least: int
 
     def __post_init__(self) -> None:
+        if not _whole(self.at_least):
+            raise InvalidSymptom(f"at least {self.at_least!r} points: give a whole number.")
+        check_points(self.of)
         if self.of is not None and len(set(self.of)) != len(self.of):
             raise InvalidSymptom("a symptom names the same test point twice.")
         if self.at_least < 1:
@@ -85,6 +88,16 @@ class Misclassified(Symptom):
         if self.at_least == len(self.of):
             return f"all of {len(self.of)} test points are misclassified"
         return f"at least {self.at_least} of {len(self.of)} test points are misclassified"
+
+
+def check_points(points: tuple[int, ...] | None) -> None:
+    """Points are known by their position in the test set: whole numbers from 0."""
+    if points is not None and any(not _whole(point) or point < 0 for point in points):
+        raise InvalidSymptom(f"test points are named by their position, a whole number from 0: got {points!r}.")
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def misclassified(*points: int) -> Misclassified:
