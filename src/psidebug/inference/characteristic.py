@@ -162,7 +162,7 @@ def _characteristic(symptom: LinearSymptom, tilt: Tilt, spacing: float, nodes: i
         return _products(symptom, tilt, spacing, nodes)
     last = np.inf if nodes is None else spacing * nodes
     wanted = int(np.ceil(6.5 / (tilt.deviation * spacing))) + 8 if tilt.deviation > 0 else most
-    wanted = max(wanted, int(min(_last_return(symptom, tilt), last) / spacing) + 8)
+    wanted = max(wanted, int(_last_return(symptom, tilt, last) / spacing) + 8)
     wanted = max(wanted, int(min((left_out(tilt, 1) / TOLERABLE) ** 2, most)))
     while True:
         wanted = min(wanted, most)
@@ -212,8 +212,8 @@ def _factors(moves: Floats, moved: Floats, spacing: float) -> Iterator[tuple[lis
             power *= root
 
 
-def _last_return(symptom: LinearSymptom, tilt: Tilt) -> float:
-    """The last u at which ψ is seen to come back: near-lattices return where u c is a multiple of 2π for most rows.
+def _last_return(symptom: LinearSymptom, tilt: Tilt, last: float) -> float:
+    """The last u, up to ``last``, at which ψ is seen to come back: near-lattices do where most u c are multiples of 2π.
 
     |ψ(u)| ≤ exp(-Σ q (1-q) (1 - cos u c)) over any of the rows; the strongest 2,048 are enough to tell.
     """
@@ -223,6 +223,7 @@ def _last_return(symptom: LinearSymptom, tilt: Tilt) -> float:
     sample = sample[weights[sample] > 0]
     strongest = sample[np.argsort(weights[sample])[-64:]]
     probes = (2.0 * np.pi * np.arange(1, 5)[:, None] / np.abs(effects[strongest])).ravel()
+    probes = probes[probes <= last]
     if len(probes) == 0:
         return 0.0
     loss = (1.0 - np.cos(np.outer(probes, effects[sample]))) @ spreads[sample]

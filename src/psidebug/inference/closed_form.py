@@ -30,7 +30,7 @@ def closed_form(symptom: LinearSymptom) -> Estimates:
     rows = symptom.prior.size
     if sums_in_all(symptom) <= MOST_SUMS:
         tails, error = subset_sum_tails(symptom), np.zeros(rows)
-        how = "on few labels; all its sums were listed"
+        how = " on few labels; all its sums were listed"
     else:
         inversion = invert(symptom)
         listed = None if inversion.complete else listed_tails(symptom, saddle_point(symptom))
@@ -53,7 +53,7 @@ def closed_form(symptom: LinearSymptom) -> Estimates:
             how = f"; its sum was inverted for the first {TOP} labels, the others have the corrected saddle-point form"
     error = np.where(symptom.can_cause, error, 0.0)
     return exact_estimates(
-        symptom.prior, tails, error=error, engine="closed_form", reason=f"the symptom is one linear constraint {how}"
+        symptom.prior, tails, error=error, engine="closed_form", reason=f"the symptom is one linear constraint{how}"
     )
 
 
@@ -62,10 +62,12 @@ def _alike(symptom: LinearSymptom) -> tuple[Rows, Rows] | None:
 
     None where there are many kinds, as a few thousand labels show.
     """
-    pairs = np.column_stack([symptom.moves[0], symptom.prior.rates])
-    if len(np.unique(pairs[:4096], axis=0)) > 512:
+    effects, rates = symptom.moves[0], symptom.prior.rates
+    # the two in one number: effect + i rate
+    kinds = effects if (rates == rates[0]).all() else effects + 1j * rates
+    if len(np.unique(kinds[:4096])) > 512:
         return None
-    _, first, member = np.unique(pairs.view(np.complex128).ravel(), return_index=True, return_inverse=True)
+    _, first, member = np.unique(kinds, return_index=True, return_inverse=True)
     return (first, member) if len(first) <= TOP else None
 
 
