@@ -51,6 +51,7 @@ def test_debug_takes_its_data_in_order_and_its_options_by_name() -> None:
         "prior": None,
         "graybox": "auto",
         "engine": "auto",
+        "check_fidelity": True,
         "rng": None,
         "progress": None,
     }
@@ -71,6 +72,7 @@ def test_the_door_takes_what_debug_takes() -> None:
 
 def test_the_face_of_a_diagnosis() -> None:
     names = {name for name in dir(psidebug.Diagnosis) if not name.startswith("_")}
+    assert {"fidelity", "notes"} <= names
     assert {"suspects", "slices", "repaired_labels", "explain", "report", "verdict", "nothing_to_debug"} <= names
     assert list(inspect.signature(psidebug.Diagnosis.explain).parameters) == ["self", "test_row"]
     assert list(inspect.signature(psidebug.Diagnosis.report).parameters) == ["self", "path"]

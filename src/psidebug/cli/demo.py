@@ -97,6 +97,7 @@ def _show_bugs(console: Console, diagnosis: Diagnosis, data: MislabelledDigits) 
 
 
 def _show_suspects(console: Console, diagnosis: Diagnosis, data: MislabelledDigits) -> None:
+    from rich.markup import escape
     from rich.table import Table
 
     _heading(console, "3. The suspects")
@@ -129,6 +130,10 @@ def _show_suspects(console: Console, diagnosis: Diagnosis, data: MislabelledDigi
         console,
         f"{found} of the {planted.sum()} planted errors are among the first {planted.sum()} of {len(planted)} rows.",
     )
+    if diagnosis.fidelity is not None:
+        _say(console, f"How far to trust that: {diagnosis.fidelity}.")
+    for note in diagnosis.notes:
+        _say(console, escape(f"Note: {note}."))
 
 
 def _show_slices(console: Console, diagnosis: Diagnosis) -> None:

@@ -10,11 +10,15 @@ import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from psidebug.diagnosis.diagnosis import Diagnosis, ranked
-from psidebug.diagnosis.options import graybox_of, prior_of, rng_of, symptom_of
-from psidebug.diagnosis.repair import propose
+from psidebug.diagnosis.options import check_options, graybox_of, prior_of, rng_of, symptom_of
+from psidebug.diagnosis.repair import Correction, propose
 from psidebug.diagnosis.slices import common_slices
 from psidebug.diagnosis.verification import Judge
+from psidebug.graybox.fidelity import Fidelity, fidelity
 from psidebug.graybox.protocol import GrayBox
+from psidebug.graybox.retrain import Retrain
+from psidebug.graybox.surrogate import Surrogate
+from psidebug.inference.estimates import Estimates
 from psidebug.priors import Prior
 from psidebug.sufficiency import sufficiency
 from psidebug.symptoms import Symptom
@@ -42,6 +46,7 @@ def debug(
     prior: float | npt.ArrayLike | Prior | None = None,
     graybox: str | GrayBox = "auto",
     engine: str = "auto",
+    check_fidelity: bool = True,
     rng: int | np.random.Generator | None = None,
     progress: Progress | None = None,
 ) -> Diagnosis:
@@ -72,11 +77,16 @@ def debug(
     prior
         How often labels are wrong: one rate (default 0.05), one per row, or a :class:`~psidebug.priors.Prior`.
     graybox
-        How the learner is predicted without training: ``"newton"``, ``"newton_residual"``, ``"gradient"``,
-        ``"gradient_residual"`` (logistic models), ``"retrain"``, or an object.
+        How the learner is predicted without training: ``"auto"`` (the best that there is for it), ``"newton"``,
+        ``"newton_residual"``, ``"gradient"``, ``"gradient_residual"`` (logistic models), ``"leaf_derivative"``,
+        ``"leaf_refit"``, ``"leaf"``, ``"leaf_residual"`` (trees), ``"surrogate"`` (any learner of numbers),
+        ``"retrain"`` (any learner, slowly), or an object.
     engine
         ``"auto"`` (the cheapest whose answer is good enough), ``"closed_form"``, ``"enumeration"``, ``"tilting"`` or
         ``"sampling"``.
+    check_fidelity
+        Whether to compare the gray box with a few real fits, so that the diagnosis can say when its ranking is a
+        guess.
     rng
         A seed or a numpy Generator; the same seed gives the same answer.
     progress
@@ -107,11 +117,12 @@ def debug(
             metadata=metadata,
             seed=seed,
         )
+        check_options(task, symptom, graybox, engine, check_fidelity=check_fidelity)
         belief = prior_of(prior, task)
         settings = {"noise rate": f"{belief.rates.mean():.4g}"}
         if len(task.bugs) == 0:
             return Diagnosis(task, None, (), None, belief, settings)
-        return _diagnosed(task, belief, symptom, graybox, engine, settings, tick)
+        return _diagnosed(task, belief, symptom, graybox, engine, check_fidelity, settings, tick)
 
 
 def _diagnosed(
@@ -120,6 +131,7 @@ def _diagnosed(
     symptom: str | Symptom,
     graybox: str | GrayBox,
     engine: str,
+    check_fidelity: bool,
     settings: dict[str, str],
     tick: Progress,
 ) -> Diagnosis:
@@ -133,13 +145,38 @@ def _diagnosed(
     slices = common_slices(task, estimates.ps, most=SLICES_TRIED)
     judge = Judge(task)
     tried = propose(task, estimates, order, slices, judge, tick)
+    measured = _fidelity(box, task, estimates, order, tried, tick) if check_fidelity else None
     settings |= {
         "symptom": str(phi),
         "gray box": box.name,
         "engine": f"{estimates.engine} ({estimates.reason})",
-        "fits": str(judge.fits),
+        "fidelity": "not measured" if measured is None else str(measured),
+        "fits": str(judge.fits + (0 if measured is None else measured.fits)),
     }
-    return Diagnosis(task, estimates, tuple(tried), box, prior, settings)
+    return Diagnosis(task, estimates, tuple(tried), box, prior, settings, measured, _notes(box, measured, estimates))
+
+
+def _fidelity(
+    box: GrayBox,
+    task: Task,
+    estimates: Estimates,
+    order: npt.NDArray[np.intp],
+    tried: list[Correction],
+    tick: Progress,
+) -> Fidelity | None:
+    """The gray box against retraining; the lists of suspects that were verified by retraining come for free."""
+    if isinstance(box, Retrain):
+        return None
+    tick("fidelity", 0, 1)
+    known = [(each.codes, each.verified.margins) for each in tried if each.slice is None]
+    return fidelity(box, task, suspects=order, proposed=estimates.proposed, retrained=known)
+
+
+def _notes(box: GrayBox, measured: Fidelity | None, estimates: Estimates) -> tuple[str, ...]:
+    notes = tuple(getattr(box, "notes", ()))
+    if isinstance(box, Surrogate):  # never without saying how good it is
+        notes = (f"{notes[0]}; {'its fidelity was not measured' if measured is None else measured}", *notes[1:])
+    return notes + tuple(estimates.warnings)
 
 
 def _silent(stage: str, done: int, total: int) -> None:

@@ -17,6 +17,7 @@ from psidebug.diagnosis.repair import Correction, best_of
 from psidebug.diagnosis.slices import Slice
 from psidebug.diagnosis.verification import Verification
 from psidebug.errors import NotMisclassified, UnknownRow
+from psidebug.graybox.fidelity import Fidelity
 from psidebug.graybox.protocol import GrayBox
 from psidebug.inference.estimates import Estimates
 from psidebug.priors import Prior
@@ -58,7 +59,11 @@ class Diagnosis:
     graybox: GrayBox | None
     prior: Prior
     settings: Mapping[str, str]
-    """How it was decided: symptom, gray box, engine and why, noise rate, seed, number of fits."""
+    """How it was decided: symptom, gray box, engine and why, noise rate, fidelity, number of fits."""
+    fidelity: Fidelity | None = None
+    """How well the gray box follows retraining here; None if that was not measured."""
+    notes: tuple[str, ...] = ()
+    """What a reader of the answers should know: an unfinished fit, a stand-in for the learner, a doubtful estimate."""
 
     @property
     def nothing_to_debug(self) -> bool:
@@ -137,7 +142,7 @@ class Diagnosis:
 
     @property
     def verdict(self) -> str:
-        """The result in two sentences."""
+        """The result in two sentences; a third one when the order of the suspects is a guess."""
         if np.any(self.task.predicted != self.task.test.codes) and self.nothing_to_debug:
             return "Nothing to debug: none of the misclassified test points was named as a bug."
         if self.nothing_to_debug:
@@ -147,7 +152,7 @@ class Diagnosis:
         if best is None:
             return (
                 f"{bugs} test points are misclassified, and no correction of training labels that was tried repairs "
-                f"the model. The labels are probably not to blame."
+                f"the model. The labels are probably not to blame.{self._doubt}"
             )
         after = best.verified
         told = f"{bugs} test points are misclassified, and the best explanation is: {best.explanation}."
@@ -160,7 +165,17 @@ class Diagnosis:
                 f" and the error on validation rows, which had no say in it, from {after.validation_before.rate:.3f} "
                 f"to {after.validation_after.rate:.3f}"
             )
-        return f"{told} {repaired}."
+        return f"{told} {repaired}.{self._doubt}"
+
+    @property
+    def _doubt(self) -> str:
+        """What the verdict adds when the gray box is not to be trusted."""
+        if self.fidelity is None or self.fidelity.trustworthy:
+            return ""
+        return (
+            f" The order of the suspects is a guess: on this task the gray box {self.fidelity.graybox!r} does not "
+            f"follow retraining closely enough."
+        )
 
     def explain(self, test_row: int) -> Explanation:
         """The causes of one misclassified test point: PS of every training label for that error alone."""

@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from psidebug.errors import InvalidPrior, InvalidSymptom, UnknownOption
-from psidebug.graybox.adapters import adapter_of
-from psidebug.graybox.logistic import FORMS, LogisticBox
+from psidebug.graybox.choose import check_name, graybox_for
 from psidebug.graybox.protocol import GrayBox
-from psidebug.graybox.retrain import Retrain
-from psidebug.graybox.trees.forms import FORMS as TREE_FORMS
-from psidebug.learner import final_step
 from psidebug.priors import Prior, noise
+from psidebug.sufficiency import ENGINES
 from psidebug.symptoms import Symptom, at_least, log_loss_above_boundary, misclassified
 from psidebug.task import Task
 
 T = TypeVar("T")
 DEFAULT_RATE = 0.05
-GRAYBOXES: dict[str, Callable[[Task], GrayBox]] = (
-    {form: partial(LogisticBox, form=form) for form in FORMS} | TREE_FORMS | {"retrain": Retrain}
-)
 SYMPTOMS: dict[str, Callable[[npt.NDArray[np.float64], npt.NDArray[np.intp]], Symptom]] = {
     "log_loss": log_loss_above_boundary,
     "misclassified": lambda margins, bugs: misclassified(*bugs.tolist()),
@@ -33,15 +26,24 @@ SYMPTOMS: dict[str, Callable[[npt.NDArray[np.float64], npt.NDArray[np.intp]], Sy
 }
 
 
+def check_options(
+    task: Task, symptom: str | Symptom, graybox: str | GrayBox, engine: str, *, check_fidelity: bool
+) -> None:
+    """Raise :class:`UnknownOption` or :class:`InvalidSymptom` for what is wrong whether or not it will be needed."""
+    _check_symptom(symptom, len(task.test))
+    if not hasattr(graybox, "margins"):
+        check_name(graybox)
+    _chosen(engine, dict.fromkeys(ENGINES), "engine")
+    if not isinstance(check_fidelity, bool | np.bool_):
+        raise UnknownOption(f"check_fidelity takes True or False, not {check_fidelity!r}.")
+
+
 def graybox_of(option: str | GrayBox, task: Task) -> GrayBox:
-    """``"auto"``, a logistic form (``"newton"``, …), a tree form (``"leaf_refit"``, …), ``"retrain"``, or an object."""
-    if not isinstance(option, str):
-        if not hasattr(option, "margins"):
-            raise UnknownOption(f"graybox takes a name or an object with margins(worlds), not {type(option).__name__}.")
-        return option
-    if option == "auto":
-        option = "leaf_derivative" if adapter_of(final_step(task.learner)) else "newton"
-    return _chosen(option, GRAYBOXES, "graybox")(task)
+    """The gray box of this name (``"auto"``: the best that there is for the learner), or the object given."""
+    if isinstance(option, str) or not hasattr(option, "margins"):
+        check_name(option)
+        return graybox_for(task, str(option))
+    return option
 
 
 def prior_of(option: float | npt.ArrayLike | Prior | None, task: Task) -> Prior:
@@ -65,13 +67,8 @@ def prior_of(option: float | npt.ArrayLike | Prior | None, task: Task) -> Prior:
 
 def symptom_of(option: str | Symptom, margins: npt.NDArray[np.float64], bugs: npt.NDArray[np.intp]) -> Symptom:
     """``"log_loss"``, ``"misclassified"`` (all bugs still are), ``"half"``, ``"errors"``, or a :class:`Symptom`."""
-    if isinstance(option, Symptom):
-        if option.points is not None and any(point < 0 or point >= len(margins) for point in option.points):
-            raise InvalidSymptom(
-                f"the symptom names a test point that is not there: the test set has {len(margins)} rows."
-            )
-        return option
-    return _chosen(option, SYMPTOMS, "symptom")(margins, bugs)
+    _check_symptom(option, len(margins))
+    return option if isinstance(option, Symptom) else SYMPTOMS[option](margins, bugs)
 
 
 def rng_of(option: int | np.random.Generator | None) -> np.random.Generator:
@@ -81,6 +78,13 @@ def rng_of(option: int | np.random.Generator | None) -> np.random.Generator:
     if option is not None and (not isinstance(option, int | np.integer) or option < 0):
         raise UnknownOption(f"rng takes a seed (a whole number from 0) or a numpy Generator, not {option!r}.")
     return np.random.default_rng(0 if option is None else int(option))
+
+
+def _check_symptom(option: Any, points: int) -> None:
+    if not isinstance(option, Symptom):
+        _chosen(option, SYMPTOMS, "symptom")
+    elif option.points is not None and any(point < 0 or point >= points for point in option.points):
+        raise InvalidSymptom(f"the symptom names a test point that is not there: the test set has {points} rows.")
 
 
 def _chosen(name: Any, choices: dict[str, T], option: str) -> T:

@@ -26,6 +26,7 @@ class Summary:
     suspects: list[dict[str, Any]]
     suspects_in_all: int
     settings: dict[str, str]
+    notes: list[str]
 
 
 def summarise(diagnosis: Diagnosis, *, suspects: int = 200) -> Summary:
@@ -38,6 +39,7 @@ def summarise(diagnosis: Diagnosis, *, suspects: int = 200) -> Summary:
         suspects=_records(nw.from_native(diagnosis.suspects, eager_only=True).head(suspects).to_native()),
         suspects_in_all=len(diagnosis.suspects),
         settings=dict(diagnosis.settings),
+        notes=list(diagnosis.notes),
     )
 
 
