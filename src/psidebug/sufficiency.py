@@ -96,8 +96,7 @@ def _linear_symptom(graybox: GrayBox, prior: Prior, symptom: Symptom) -> LinearS
     if line is None or not isinstance(graybox, LinearGrayBox):
         raise InvalidSymptom(
             f"the closed form needs a gray box that is linear in the labels and a symptom that is one linear "
-            f"constraint; with {graybox.name!r}, «{symptom}» is not. Use engine='auto', one bug, or "
-            f"symptom='log_loss'."
+            f"constraint; with {graybox.name!r}, «{symptom}» is not. Use engine='auto'."
         )
     return LinearSymptom(prior, graybox.effects(line.weights), line.threshold)
 

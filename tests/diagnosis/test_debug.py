@@ -15,11 +15,12 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from sklearn.datasets import load_digits
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
 import psidebug
 from psidebug.datasets.digits import mislabelled_digits
-from psidebug.errors import InferenceError, NotMisclassified, UnknownRow
+from psidebug.errors import InferenceError, InvalidPrior, NotMisclassified, UnknownRow
 from tests.conftest import Planted, assert_same_suspects, suspects_of
 
 
@@ -264,3 +265,74 @@ def test_enumeration_over_a_few_doubtful_rows_by_retraining(planted: Planted) ->
     rows, ps = suspects_of(found)
     assert set(rows) <= set(doubtful.tolist())
     assert ps[0] > 0.5
+
+
+def test_the_seed_reaches_the_sampling_engines(planted: Planted) -> None:
+    arguments = (LogisticRegression(), planted.X_train, planted.y_train, planted.X_test, planted.y_test)
+    first, again, other = (
+        psidebug.debug(*arguments, symptom="half", engine="tilting", rng=seed, check_fidelity=False)
+        for seed in (1, 1, 2)
+    )
+    assert np.array_equal(_ps(first), _ps(again))
+    assert not np.array_equal(_ps(first), _ps(other))
+
+
+def _ps(diagnosis: psidebug.Diagnosis) -> np.ndarray:
+    assert diagnosis.estimates is not None
+    return diagnosis.estimates.ps
+
+
+def test_an_engine_may_be_a_function(planted: Planted) -> None:
+    from psidebug.inference.enumeration import enumeration
+
+    rates = np.where(np.arange(len(planted.y_train)) < 6, 0.1, 0.0)
+    arguments = (LogisticRegression(), planted.X_train, planted.y_train, planted.X_test, planted.y_test)
+    named, given = (
+        psidebug.debug(*arguments, prior=rates, symptom="half", engine=engine, check_fidelity=False)
+        for engine in ("enumeration", enumeration)
+    )
+    assert np.array_equal(_ps(named), _ps(given))
+
+
+def test_noise_rates_by_column(planted: Planted) -> None:
+    who = np.where(np.arange(len(planted.y_train)) % 3 == 0, "ann", "bob")
+    arguments = (LogisticRegression(), planted.X_train, planted.y_train, planted.X_test, planted.y_test)
+    metadata = pd.DataFrame({"annotator": who})
+    found = psidebug.debug(*arguments, metadata=metadata, prior={"annotator": {"ann": 0.2}}, check_fidelity=False)
+    np.testing.assert_allclose(found.prior.rates, np.where(who == "ann", 0.2, 0.05))
+    with pytest.raises(InvalidPrior, match="no column 'source'"):
+        psidebug.debug(*arguments, metadata=metadata, prior={"source": {"ann": 0.2}})
+    unclear: Any = {"annotator": 0.2}
+    with pytest.raises(InvalidPrior, match="one column"):
+        psidebug.debug(*arguments, metadata=metadata, prior=unclear)
+    with pytest.raises(InvalidPrior, match="'zoe'"):
+        psidebug.debug(*arguments, metadata=metadata, prior={"annotator": {"zoe": 0.2}})
+
+
+@pytest.mark.parametrize("points", [1, 2])
+def test_one_or_two_test_points_prove_nothing(planted: Planted, points: int) -> None:
+    """A wrong test label with clean training labels: nothing may be corrected on the word of so few."""
+    model = LogisticRegression().fit(planted.X_train, planted.y_train)
+    said = model.predict(planted.X_test[:1])
+    other = next(label for label in np.unique(planted.y_train) if label != said[0])
+    X_test, y_test = np.repeat(planted.X_test[:1], points, axis=0), np.repeat(other, points)
+    found = psidebug.debug(model, planted.X_train, planted.y_train, X_test, y_test, check_fidelity=False)
+    assert found.corrected == 0
+    assert "not to blame" in found.verdict
+
+
+def test_an_over_confident_forest_gets_a_milder_symptom() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 4))
+    y = (X[:, 0] + 0.3 * rng.normal(size=400) > 0).astype(int)
+    given = y[:250].copy()
+    given[(X[:250, 0] > 0.8)] = 0
+    found = psidebug.debug(RandomForestClassifier(20, random_state=0), X[:250], given, X[250:], y[250:])
+    assert len(found.suspects) > 0
+
+
+def test_the_verdict_counts_what_was_asked_about(planted: Planted) -> None:
+    arguments = (LogisticRegression(), planted.X_train, planted.y_train, planted.X_test, planted.y_test)
+    wrong = psidebug.debug(*arguments, check_fidelity=False).task.bugs
+    found = psidebug.debug(*arguments, bugs=wrong[:1], check_fidelity=False)
+    assert f"{len(wrong)} test points are misclassified, of which 1 was asked about" in found.verdict

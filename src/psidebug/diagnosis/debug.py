@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,19 +14,22 @@ from psidebug.diagnosis.options import check_options, graybox_of, prior_of, rng_
 from psidebug.diagnosis.repair import Correction, propose
 from psidebug.diagnosis.slices import common_slices
 from psidebug.diagnosis.verification import Judge
+from psidebug.errors import NoWorldWithout
 from psidebug.graybox.fidelity import Fidelity, fidelity
 from psidebug.graybox.protocol import GrayBox
 from psidebug.graybox.retrain import Retrain
 from psidebug.graybox.surrogate import Surrogate
 from psidebug.inference.estimates import Estimates
 from psidebug.priors import Prior
-from psidebug.sufficiency import sufficiency
-from psidebug.symptoms import Symptom
+from psidebug.sufficiency import Engine, sufficiency
+from psidebug.symptoms import Symptom, log_loss_above_boundary
 from psidebug.task import Task
 
 Progress = Callable[[str, int, int], None]
 
 SLICES_TRIED = 5
+LEAST_SHARE = 0.01
+"""The smallest part of the way to the decision boundary that the default symptom asks for."""
 
 
 def debug(
@@ -43,9 +46,9 @@ def debug(
     sample_weight: Any = None,
     metadata: Any = None,
     symptom: str | Symptom = "log_loss",
-    prior: float | npt.ArrayLike | Prior | None = None,
+    prior: float | npt.ArrayLike | Mapping[str, Mapping[Any, float]] | Prior | None = None,
     graybox: str | GrayBox = "auto",
-    engine: str = "auto",
+    engine: str | Engine = "auto",
     check_fidelity: bool = True,
     rng: int | np.random.Generator | None = None,
     progress: Progress | None = None,
@@ -75,7 +78,8 @@ def debug(
         misclassified, the paper's conjunction), ``"half"`` (more than half of them are), ``"errors"`` (a count over the
         test set), or a :class:`~psidebug.symptoms.Symptom`.
     prior
-        How often labels are wrong: one rate (default 0.05), one per row, or a :class:`~psidebug.priors.Prior`.
+        How often labels are wrong: one rate (default 0.05), one per row, one for each value of a column of the features
+        or metadata (``{"annotator": {"ann": 0.2, "bob": 0.01}}``), or a :class:`~psidebug.priors.Prior`.
     graybox
         How the learner is predicted without training: ``"auto"`` (the best that there is for it), ``"newton"``,
         ``"newton_residual"``, ``"gradient"``, ``"gradient_residual"`` (logistic models), ``"leaf_derivative"``,
@@ -83,7 +87,7 @@ def debug(
         ``"retrain"`` (any learner, slowly), or an object.
     engine
         ``"auto"`` (the cheapest whose answer is good enough), ``"closed_form"``, ``"enumeration"``, ``"tilting"`` or
-        ``"sampling"``.
+        ``"sampling"``; or a function of prior, learner and symptom that returns estimates.
     check_fidelity
         Whether to compare the gray box with a few real fits, so that the diagnosis can say when its ranking is a
         guess.
@@ -119,7 +123,7 @@ def debug(
         )
         check_options(task, symptom, graybox, engine, check_fidelity=check_fidelity)
         belief = prior_of(prior, task)
-        settings = {"noise rate": f"{belief.rates.mean():.4g}"}
+        settings = {"noise rate": f"{belief.rates.mean():.4g}", "seed": str(seed)}
         if len(task.bugs) == 0:
             return Diagnosis(task, None, (), None, belief, settings)
         return _diagnosed(task, belief, symptom, graybox, engine, check_fidelity, settings, tick)
@@ -130,16 +134,15 @@ def _diagnosed(
     prior: Prior,
     symptom: str | Symptom,
     graybox: str | GrayBox,
-    engine: str,
+    engine: str | Engine,
     check_fidelity: bool,
     settings: dict[str, str],
     tick: Progress,
 ) -> Diagnosis:
     tick("profiling", 0, 1)
     box = graybox_of(graybox, task)
-    phi = symptom_of(symptom, task.margins(task.learner, task.test), task.bugs)
     tick("inference", 0, 1)
-    estimates = sufficiency(box, prior, phi, engine=engine)
+    phi, estimates = _answered(task, box, prior, symptom, engine)
     order = ranked(estimates)
     tick("slices", 0, 1)
     slices = common_slices(task, estimates.ps, most=SLICES_TRIED)
@@ -154,6 +157,27 @@ def _diagnosed(
         "fits": str(judge.fits + (0 if measured is None else measured.fits)),
     }
     return Diagnosis(task, estimates, tuple(tried), box, prior, settings, measured, _notes(box, measured, estimates))
+
+
+def _answered(
+    task: Task, box: GrayBox, prior: Prior, symptom: str | Symptom, engine: str | Engine
+) -> tuple[Symptom, Estimates]:
+    """The symptom and PS of every label for it.
+
+    Of an over-confident learner no change of labels moves all bugs to the boundary. The default symptom then asks for
+    half of the way, a quarter, … rather than for nothing.
+    """
+    margins = task.margins(task.learner, task.test)
+    phi = symptom_of(symptom, margins, task.bugs)
+    share = 1.0
+    while True:
+        try:
+            return phi, sufficiency(box, prior, phi, engine=engine, rng=np.random.default_rng(task.seed))
+        except NoWorldWithout:
+            share /= 2.0
+            if not isinstance(symptom, str) or symptom != "log_loss" or share < LEAST_SHARE:
+                raise
+            phi = log_loss_above_boundary(margins, task.bugs, share)
 
 
 def _fidelity(

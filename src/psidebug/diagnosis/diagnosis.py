@@ -147,15 +147,15 @@ class Diagnosis:
             return "Nothing to debug: none of the misclassified test points was named as a bug."
         if self.nothing_to_debug:
             return "Nothing to debug. The classifier gets every one of these test points right."
-        bugs = len(self.task.bugs)
+        bugs = self._bugs_told
         best = self.correction
         if best is None:
             return (
-                f"{bugs} test points are misclassified, and no correction of training labels that was tried repairs "
-                f"the model. The labels are probably not to blame.{self._doubt}"
+                f"{bugs}, and no correction of training labels that was tried repairs the model. The labels are "
+                f"probably not to blame.{self._doubt}"
             )
         after = best.verified
-        told = f"{bugs} test points are misclassified, and the best explanation is: {best.explanation}."
+        told = f"{bugs}, and the best explanation is: {best.explanation}."
         repaired = (
             f"Correcting {after.corrected} labels takes the test error from {after.test_before.rate:.3f} to "
             f"{after.test_after.rate:.3f}"
@@ -166,6 +166,13 @@ class Diagnosis:
                 f"to {after.validation_after.rate:.3f}"
             )
         return f"{told} {repaired}.{self._doubt}"
+
+    @property
+    def _bugs_told(self) -> str:
+        """How many test points are wrong, and how many of them were asked about if not all."""
+        wrong, bugs = int((self.task.predicted != self.task.test.codes).sum()), len(self.task.bugs)
+        told = "1 test point is misclassified" if wrong == 1 else f"{wrong} test points are misclassified"
+        return told if bugs == wrong else f"{told}, of which {bugs} {'was' if bugs == 1 else 'were'} asked about"
 
     @property
     def _doubt(self) -> str:
@@ -192,7 +199,8 @@ class Diagnosis:
         if self.graybox is None:
             raise NotMisclassified("this diagnosis was made without bugs; run debug again without bugs=[].")
         with threadpool_limits(limits=1, user_api="blas"):  # the same answer whatever the number of threads
-            estimates = sufficiency(self.graybox, self.prior, misclassified(row))
+            chance = np.random.default_rng(task.seed)
+            estimates = sufficiency(self.graybox, self.prior, misclassified(row), rng=chance)
         classes = task.encoding.classes
         return Explanation(
             test_row=row,

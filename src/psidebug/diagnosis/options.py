@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -11,9 +11,10 @@ import numpy.typing as npt
 from psidebug.errors import InvalidPrior, InvalidSymptom, UnknownOption
 from psidebug.graybox.choose import check_name, graybox_for
 from psidebug.graybox.protocol import GrayBox
-from psidebug.priors import Prior, noise
-from psidebug.sufficiency import ENGINES
+from psidebug.priors import Prior, noise, noise_by_group
+from psidebug.sufficiency import ENGINES, Engine
 from psidebug.symptoms import Symptom, at_least, log_loss_above_boundary, misclassified
+from psidebug.tables import columns
 from psidebug.task import Task
 
 T = TypeVar("T")
@@ -27,13 +28,14 @@ SYMPTOMS: dict[str, Callable[[npt.NDArray[np.float64], npt.NDArray[np.intp]], Sy
 
 
 def check_options(
-    task: Task, symptom: str | Symptom, graybox: str | GrayBox, engine: str, *, check_fidelity: bool
+    task: Task, symptom: str | Symptom, graybox: str | GrayBox, engine: str | Engine, *, check_fidelity: bool
 ) -> None:
     """Raise :class:`UnknownOption` or :class:`InvalidSymptom` for what is wrong whether or not it will be needed."""
     _check_symptom(symptom, len(task.test))
     if not hasattr(graybox, "margins"):
         check_name(graybox)
-    _chosen(engine, dict.fromkeys(ENGINES), "engine")
+    if not callable(engine):
+        _chosen(engine, dict.fromkeys(ENGINES), "engine")
     if not isinstance(check_fidelity, bool | np.bool_):
         raise UnknownOption(f"check_fidelity takes True or False, not {check_fidelity!r}.")
 
@@ -46,12 +48,14 @@ def graybox_of(option: str | GrayBox, task: Task) -> GrayBox:
     return option
 
 
-def prior_of(option: float | npt.ArrayLike | Prior | None, task: Task) -> Prior:
-    """One noise rate, one per training row, or a :class:`Prior`."""
+def prior_of(option: float | npt.ArrayLike | Mapping[str, Mapping[Any, float]] | Prior | None, task: Task) -> Prior:
+    """One noise rate, one per training row, one for each value of a column, or a :class:`Prior`."""
     if isinstance(option, Prior):
         if option.moves.shape != (len(task.train), task.encoding.size) or np.any(option.given != task.train.codes):
             raise InvalidPrior("this prior was made for other labels: make it from the codes of this task.")
         return option
+    if isinstance(option, Mapping):
+        return _by_column(option, task)
     if isinstance(option, str | bool):
         raise InvalidPrior(
             f"prior={option!r} is not a noise rate: give a number such as 0.05, or one per training row."
@@ -63,6 +67,20 @@ def prior_of(option: float | npt.ArrayLike | Prior | None, task: Task) -> Prior:
     except (TypeError, ValueError):
         raise InvalidPrior("a prior is a noise rate such as 0.05, or one number per training row.") from None
     return noise(task.train.codes, task.encoding.size, rate)
+
+
+def _by_column(option: Mapping[str, Mapping[Any, float]], task: Task) -> Prior:
+    if len(option) != 1 or not isinstance(rates := next(iter(option.values())), Mapping):
+        raise InvalidPrior('a prior by column names one column: {"annotator": {"ann": 0.2, "bob": 0.01}}.')
+    name = next(iter(option))
+    described = [] if task.metadata is None else columns(task.metadata)
+    found = {column.name: column for column in [*columns(task.train.features), *described]}
+    if name not in found:
+        raise InvalidPrior(
+            f"there is no column {name!r} to take noise rates from: there are {', '.join(list(found)[:8])}."
+        )
+    values = found[name].values.tolist()
+    return noise_by_group(task.train.codes, task.encoding.size, values, rates, otherwise=DEFAULT_RATE)
 
 
 def symptom_of(option: str | Symptom, margins: npt.NDArray[np.float64], bugs: npt.NDArray[np.intp]) -> Symptom:

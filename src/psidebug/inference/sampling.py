@@ -58,7 +58,7 @@ def sampling(prior: Prior, learner: Learner, symptom: Symptom, *, worlds: int, r
     if gone == 0:
         raise NoWorldWithout(
             f"none of {worlds:,} sampled worlds was free of the symptom: it is too rare an event to sample. Use the "
-            f"engine 'closed_form' or 'tilting', or more worlds."
+            f"engine 'closed_form' or 'tilting', or a milder symptom."
         )
     moved[np.arange(prior.size), prior.given] = -1.0
     return _estimates(

@@ -75,12 +75,13 @@ def log_losses(margins: Margins) -> npt.NDArray[np.float64]:
         return np.asarray(finite + np.log(np.exp(-finite) + np.exp(-margins - finite[..., None]).sum(axis=-1)))
 
 
-def log_loss_above_boundary(margins: Margins, bugs: npt.NDArray[np.intp]) -> LogLossAbove:
+def log_loss_above_boundary(margins: Margins, bugs: npt.NDArray[np.intp], share: float = 1.0) -> LogLossAbove:
     """The default symptom: the log loss is above what it would be with every bug moved to the decision boundary.
 
     With losses ℓ_t, the threshold on the n watched points is (Σ_t ℓ_t - Σ_bugs (ℓ_b - log 2)) / n. Watched are the bugs
     and the points that are classified correctly, so that an explanation which breaks good points does not pass; other
-    misclassified points are left out when only some bugs were asked about.
+    misclassified points are left out when only some bugs were asked about. A ``share`` below 1 asks for that part of
+    the way only.
     """
     losses = log_losses(margins)
     wrong = margins.min(axis=1) < 0
@@ -88,4 +89,4 @@ def log_loss_above_boundary(margins: Margins, bugs: npt.NDArray[np.intp]) -> Log
     watched = np.flatnonzero(~wrong)
     excess = np.maximum(losses[bugs] - np.log(2.0), 0.0).sum()
     of = None if len(watched) == len(margins) else tuple(watched.tolist())
-    return LogLossAbove(threshold=float((losses[watched].sum() - excess) / len(watched)), of=of)
+    return LogLossAbove(threshold=float((losses[watched].sum() - share * excess) / len(watched)), of=of)
