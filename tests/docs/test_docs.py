@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pkgutil
 import re
 import shlex
 import subprocess
@@ -83,18 +84,12 @@ def test_every_test_named_in_the_paper_map_exists() -> None:
 
 
 def test_every_function_named_in_the_paper_map_exists() -> None:
-    import importlib
-
     text = (ROOT / "docs/paper_map.md").read_text(encoding="utf-8")
-    for module, name in re.findall(
-        r"`((?:program|inference|symptoms|priors|graybox|diagnosis|task|sufficiency)[\w.]*)\.(\w+)[`(]", text
-    ):
-        owner = f"psidebug.{module}"
-        try:
-            assert hasattr(importlib.import_module(owner), name), f"{owner}.{name}"
-        except ModuleNotFoundError:  # a class and its attribute
-            package, _, cls = owner.rpartition(".")
-            assert hasattr(getattr(importlib.import_module(package), cls), name), f"{owner}.{name}"
+    homes = "program|inference|symptoms|priors|graybox|diagnosis|task|sufficiency"
+    named = re.findall(rf"`((?:{homes})\.[\w.]+)[`(]", text)
+    assert len(named) > 20
+    for name in named:
+        assert pkgutil.resolve_name(f"psidebug.{name}") is not None
 
 
 def test_the_votes_of_the_page_are_the_golden_ones() -> None:
