@@ -161,7 +161,7 @@ def _characteristic(symptom: LinearSymptom, tilt: Tilt, spacing: float, nodes: i
     if nodes is not None and nodes <= most:
         return _products(symptom, tilt, spacing, nodes)
     last = np.inf if nodes is None else spacing * nodes
-    wanted = int(np.ceil(6.5 / (tilt.deviation * spacing))) + 8 if tilt.deviation > 0 else most
+    wanted = int(np.ceil(6.5 / (tilt.deviation * spacing))) + 3 if tilt.deviation > 0 else most
     wanted = max(wanted, int(_last_return(symptom, tilt, last) / spacing) + 8)
     wanted = max(wanted, int(min((left_out(tilt, 1) / TOLERABLE) ** 2, most)))
     while True:
@@ -232,7 +232,7 @@ def _last_return(symptom: LinearSymptom, tilt: Tilt, last: float) -> float:
 
 
 def _ended(psi: Complex, u: npt.NDArray[np.floating[Any]], tilt: Tilt) -> bool:
-    return bool((np.abs(psi) * tilt.rate / np.abs(tilt.rate + 1j * u))[-8:].max() < NEGLIGIBLE)
+    return bool((np.abs(psi) * tilt.rate / np.abs(tilt.rate + 1j * u))[-3:].max() < NEGLIGIBLE)
 
 
 def _taper(last: int, nodes: int) -> Floats:
