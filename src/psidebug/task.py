@@ -63,6 +63,8 @@ class Task:
     given_labels: Any
     """The training labels as the user gave them."""
     seed: int
+    fitted_by_user: bool = False
+    """Whether the learner came fitted, by ways that Psi does not know."""
     sample_weight: npt.NDArray[np.float64] | None = None
     """Weights of the training rows, given to every fit; None when all are 1."""
 
@@ -131,6 +133,7 @@ class Task:
             metadata=about,
             given_labels=y_train,
             seed=seed,
+            fitted_by_user=fitted,
             sample_weight=weights,
         )
 

@@ -9,14 +9,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+import xgboost
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest, norm
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import LabelEncoder
+from sklearn.svm import SVC
 
+import psidebug
 from psidebug.diagnosis.repair import Correction, best_of
 from psidebug.diagnosis.verification import ErrorRate, Judge
+from psidebug.errors import LearnerFailed
 from psidebug.task import Task
 from tests.conftest import Planted, planted_rows
 
@@ -111,3 +115,25 @@ def test_labels_that_lose_a_class_are_never_an_improvement(planted: Planted) -> 
     assert effect.gain == -math.inf
     assert not Correction("lost", lost, effect).improves
     assert best_of([Correction("lost", lost, effect)]) is None
+
+
+def test_a_model_that_cannot_be_fitted_again_is_an_error_not_a_verdict(planted: Planted) -> None:
+    """XGBoost with early stopping needs rows that fit(X, y) does not give: nothing was tried, so nothing is said."""
+    codes = (planted.y_train == "good").astype(int)
+    model = xgboost.XGBClassifier(n_estimators=20, early_stopping_rounds=3)
+    model.fit(planted.X_train, codes, eval_set=[(planted.X_train[:30], codes[:30])], verbose=False)
+    with pytest.raises(LearnerFailed, match="give a model whose options allow that"):
+        psidebug.debug(model, planted.X_train, codes, planted.X_test, (planted.y_test == "good").astype(int))
+
+
+def test_corrections_are_compared_with_a_fresh_fit(planted: Planted) -> None:
+    """A model fitted on shuffled labels: fitting it anew is no merit of a correction, and the difference is told."""
+    shuffled = np.random.default_rng(0).permutation(planted.y_train)
+    other = SVC().fit(planted.X_train, shuffled)
+    found = psidebug.debug(other, planted.X_train, planted.y_train, planted.X_test, planted.y_test)
+    assert any("fresh fit" in note for note in found.notes)
+    fresh = SVC().fit(planted.X_train, planted.y_train).score(planted.X_test, planted.y_test)
+    assert found.tried[0].verified.test_before.rate == pytest.approx(1 - fresh)
+    same = SVC().fit(planted.X_train, planted.y_train)
+    found = psidebug.debug(same, planted.X_train, planted.y_train, planted.X_test, planted.y_test)
+    assert not any("fresh fit" in note for note in found.notes)

@@ -156,7 +156,8 @@ def _diagnosed(
         "fidelity": "not measured" if measured is None else str(measured),
         "fits": str(judge.fits + (0 if measured is None else measured.fits)),
     }
-    return Diagnosis(task, estimates, tuple(tried), box, prior, settings, measured, _notes(box, measured, estimates))
+    notes = _notes(box, measured, estimates) + judge.notes
+    return Diagnosis(task, estimates, tuple(tried), box, prior, settings, measured, notes)
 
 
 def _answered(

@@ -8,10 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from psidebug import learner as learners
+from psidebug.errors import LearnerFailed
 from psidebug.inference.estimates import wilson_interval
 from psidebug.labels import Codes
 from psidebug.symptoms import log_losses
 from psidebug.task import LabelledSet, Task
+
+REPRODUCED = 0.02
+"""Share of test points that a fresh fit may classify otherwise before it counts as another model."""
 
 
 @dataclass(frozen=True)
@@ -56,14 +60,39 @@ class Verification:
 
 
 class Judge:
-    """Retrains the learner on corrected labels and compares it with the model as it is."""
+    """Retrains the learner on corrected labels and compares it with a fresh fit on the labels as they are.
+
+    A model that came fitted is fitted once more: it may have been made with options, rows or luck that a plain fit does
+    not have, and the gain of a correction must not be that of fitting anew.
+    """
 
     def __init__(self, task: Task) -> None:
         self._task = task
-        self._losses = log_losses(task.margins(task.learner, task.test))
-        self._wrong = task.predicted != task.test.codes
-        self._validation = None if task.validation is None else _errors(task, task.learner, task.validation)
         self.fits = 0
+        self.notes: tuple[str, ...] = ()
+        before = self._fresh() if task.fitted_by_user else task.learner
+        self._losses = log_losses(task.margins(before, task.test))
+        self._wrong = task.predict(before, task.test) != task.test.codes
+        self._validation = None if task.validation is None else _errors(task, before, task.validation)
+
+    def _fresh(self) -> learners.Classifier:
+        """The learner fitted anew on the given labels; a note if that is another model than the one that came."""
+        task = self._task
+        try:
+            model = self.fit(task.train.codes)
+        except LearnerFailed as error:
+            raise LearnerFailed(
+                f"{error} Corrections are proved by fitting the model again with fit(X, y), which fails: give a model "
+                f"whose options allow that."
+            ) from error
+        differ = float((task.predict(model, task.test) != task.predicted).mean())
+        if differ > REPRODUCED:
+            self.notes = (
+                f"a fresh fit on the same labels classifies {differ:.0%} of the test points otherwise than the model "
+                f"as it came: it was fitted on other data, with options that fit(X, y) does not have, or by chance; "
+                f"corrections are compared with the fresh fit",
+            )
+        return model
 
     def fit(self, codes: Codes, *, rows: npt.NDArray[np.intp] | None = None) -> learners.Classifier:
         """The learner trained on these labels (N,), on some rows only if they are named."""

@@ -81,7 +81,8 @@ class Fidelity:
     @property
     def trustworthy(self) -> bool:
         """Whether ``gains`` reaches 0.7 and the groups' margins correlate 0.3; if not, a ranking is a guess."""
-        return self.gains >= GAINS_LEVEL and self.groups.rank_correlation >= MARGINS_LEVEL
+        agrees = self.gains >= GAINS_LEVEL and self.groups.rank_correlation >= MARGINS_LEVEL
+        return agrees and self.groups.slope > 0
 
     def __str__(self) -> str:
         if np.isnan(self.gains):
