@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,8 +12,8 @@ from psidebug.symptoms.symptom import Changes, Floats, Margins, Symptom, Truths
 
 
 @dataclass(frozen=True)
-class And(Symptom):
-    """All of several symptoms."""
+class Several(Symptom):
+    """Symptoms taken together; what is made of them, ``And`` and ``Or`` say."""
 
     parts: tuple[Symptom, ...]
 
@@ -22,8 +22,22 @@ class And(Symptom):
 
     @property
     def points(self) -> frozenset[int] | None:
-        """Every point that a part looks at."""
-        return _union(self.parts)
+        """Every point that a part looks at; None if one looks at all."""
+        union: frozenset[int] = frozenset()
+        for part in self.parts:
+            if part.points is None:
+                return None
+            union |= part.points
+        return union
+
+    def renumbered(self, position_of: Mapping[int, int]) -> Symptom:
+        """Its parts, renumbered."""
+        return replace(self, parts=tuple(part.renumbered(position_of) for part in self.parts))
+
+
+@dataclass(frozen=True)
+class And(Several):
+    """All of several symptoms."""
 
     def holds(self, margins: Margins) -> Truths:
         """Conjunction."""
@@ -41,27 +55,13 @@ class And(Symptom):
         """Conjunction."""
         return np.asarray(np.logical_and.reduce([part.holds_after(margins, changes) for part in self.parts]))
 
-    def renumbered(self, position_of: Mapping[int, int]) -> Symptom:
-        """Its parts, renumbered."""
-        return And(tuple(part.renumbered(position_of) for part in self.parts))
-
     def __str__(self) -> str:
         return " and ".join(f"({part})" for part in self.parts)
 
 
 @dataclass(frozen=True)
-class Or(Symptom):
+class Or(Several):
     """Any of several symptoms."""
-
-    parts: tuple[Symptom, ...]
-
-    def __post_init__(self) -> None:
-        _check_parts(self.parts)
-
-    @property
-    def points(self) -> frozenset[int] | None:
-        """Every point that a part looks at."""
-        return _union(self.parts)
 
     def holds(self, margins: Margins) -> Truths:
         """Disjunction."""
@@ -80,10 +80,6 @@ class Or(Symptom):
     def holds_after(self, margins: Margins, changes: Changes) -> Truths:
         """Disjunction."""
         return np.asarray(np.logical_or.reduce([part.holds_after(margins, changes) for part in self.parts]))
-
-    def renumbered(self, position_of: Mapping[int, int]) -> Symptom:
-        """Its parts, renumbered."""
-        return Or(tuple(part.renumbered(position_of) for part in self.parts))
 
     def __str__(self) -> str:
         return " or ".join(f"({part})" for part in self.parts)
@@ -130,12 +126,3 @@ class Not(Symptom):
 def _check_parts(parts: tuple[Symptom, ...]) -> None:
     if not parts or not all(isinstance(part, Symptom) for part in parts):
         raise InvalidSymptom("symptoms combine with symptoms, for instance misclassified(3) & at_least(5).")
-
-
-def _union(parts: tuple[Symptom, ...]) -> frozenset[int] | None:
-    union: frozenset[int] = frozenset()
-    for part in parts:
-        if part.points is None:
-            return None
-        union |= part.points
-    return union
