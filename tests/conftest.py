@@ -59,3 +59,17 @@ def assert_same_suspects(one: Diagnosis, other: Diagnosis, *, tolerance: float =
 @pytest.fixture(scope="session")
 def planted() -> Planted:
     return planted_rows()
+
+
+def with_changes(planted: Planted, changes: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """Model, training and test data of the task with some of its parts replaced, and the options among the changes."""
+    parts: dict[str, Any] = {
+        "model": LogisticRegression(),
+        "X_train": planted.X_train,
+        "y_train": planted.y_train,
+        "X_test": planted.X_test,
+        "y_test": planted.y_test,
+        **changes,
+    }
+    data = [parts.pop(name) for name in ("model", "X_train", "y_train", "X_test", "y_test")]
+    return data, parts

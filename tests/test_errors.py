@@ -15,7 +15,7 @@ from sklearn.neighbors import KNeighborsClassifier
 import psidebug
 from psidebug import errors
 from psidebug.symptoms import LogLossAbove, misclassified
-from tests.conftest import Planted
+from tests.conftest import Planted, with_changes
 
 
 def classes() -> dict[str, type[errors.PsiError]]:
@@ -70,16 +70,8 @@ def test_wrong_kinds_are_type_errors_and_failed_writes_os_errors() -> None:
 
 
 def debug(planted: Planted, **changes: Any) -> psidebug.Diagnosis:
-    parts: dict[str, Any] = {
-        "model": LogisticRegression(),
-        "X_train": planted.X_train,
-        "y_train": planted.y_train,
-        "X_test": planted.X_test,
-        "y_test": planted.y_test,
-    }
-    parts |= changes
-    data = [parts.pop(name) for name in ("model", "X_train", "y_train", "X_test", "y_test")]
-    return psidebug.debug(*data, **parts)
+    data, options = with_changes(planted, changes)
+    return psidebug.debug(*data, **options)
 
 
 def separated(planted: Planted) -> dict[str, Any]:

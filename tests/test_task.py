@@ -29,7 +29,7 @@ import psidebug
 from psidebug import errors
 from psidebug.errors import PsiError
 from psidebug.task import Task
-from tests.conftest import Planted, assert_same_suspects, planted_rows, precise_logistic, suspects_of
+from tests.conftest import Planted, assert_same_suspects, planted_rows, precise_logistic, suspects_of, with_changes
 
 # ── the same data in every kind of table ────────────────────────────────────────────────────────────────────────────
 
@@ -371,16 +371,8 @@ def test_arrays_that_cannot_be_written_to_are_enough(small: Planted, kind: Any) 
 
 def of(planted: Planted, **changes: Any) -> Task:
     """The task with some of its parts replaced."""
-    parts: dict[str, Any] = {
-        "model": LogisticRegression(),
-        "X_train": planted.X_train,
-        "y_train": planted.y_train,
-        "X_test": planted.X_test,
-        "y_test": planted.y_test,
-    }
-    parts |= changes
-    data = [parts.pop(name) for name in ("model", "X_train", "y_train", "X_test", "y_test")]
-    return Task.of(*data, **parts)
+    data, options = with_changes(planted, changes)
+    return Task.of(*data, **options)
 
 
 @pytest.mark.parametrize(

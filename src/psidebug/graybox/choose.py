@@ -12,6 +12,7 @@ from psidebug.graybox.logistic import FORMS, LogisticBox, supports
 from psidebug.graybox.protocol import GrayBox
 from psidebug.graybox.retrain import Retrain
 from psidebug.graybox.surrogate import Surrogate
+from psidebug.graybox.trees.derivative import LeafDerivative
 from psidebug.graybox.trees.forms import FORMS as TREE_FORMS
 from psidebug.learner import final_step
 from psidebug.task import Task
@@ -41,7 +42,7 @@ def _best(task: Task) -> GrayBox:
         if supports(model):
             return LogisticBox(task)
         if adapter_of(model) is not None:
-            return TREE_FORMS["leaf_derivative"](task)  # type: ignore[no-any-return]
+            return LeafDerivative(task)
     except UnsupportedLearner as error:
         refusal = str(error).split(". ")[0]
     return Surrogate(task, because=refusal)

@@ -71,6 +71,15 @@ def sum_by_leaf(leaves: Leaves | npt.NDArray[np.intp], values: Floats, count: in
     return np.asarray(indicator.T @ values)
 
 
+def leaf_sums(tree: Tree, block: slice, g: Floats, h: Floats, count: int) -> tuple[Floats, Floats]:
+    """Sums by leaf of the gradients and hessians (rows, worlds) of a block; rows count as often as they were bagged."""
+    if tree.bag is not None:
+        g *= tree.bag[block, None]
+        h *= tree.bag[block, None]
+    leaves = tree.train[block].astype(np.intp)
+    return sum_by_leaf(leaves, g, count), sum_by_leaf(leaves, h, count)
+
+
 def walk(
     profile: Profile, labels: Labels, points: npt.NDArray[np.intp] | slice
 ) -> tuple[Floats, list[list[list[Step]]], Floats]:
@@ -143,12 +152,9 @@ def _add_sums(
         h = q[tree.column] * a
         if profile.loss.scale != 1.0:
             h *= profile.loss.scale
-        if tree.bag is not None:
-            g *= tree.bag[block, None]
-            h *= tree.bag[block, None]
-        leaves = tree.train[block].astype(np.intp)
-        gradient_sum += sum_by_leaf(leaves, g, len(gradient_sum))
-        hessian_sum += sum_by_leaf(leaves, h, len(hessian_sum))
+        gradients, hessians = leaf_sums(tree, block, g, h, len(gradient_sum))
+        gradient_sum += gradients
+        hessian_sum += hessians
 
 
 def shifted(f: Floats, trees: Sequence[Tree], before: Sequence[Floats | None], block: slice) -> Floats:

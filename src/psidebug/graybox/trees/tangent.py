@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from psidebug.graybox.protocol import Floats
-from psidebug.graybox.trees.passes import Step, added, blocks, shifted, sum_by_leaf
+from psidebug.graybox.trees.passes import Step, added, blocks, leaf_sums, shifted
 from psidebug.graybox.trees.profile import Tree
 from psidebug.graybox.trees.trace import Trace
 
@@ -82,9 +82,6 @@ def _add_sums(
         c = tree.column
         g = weight[block] * p[c] - target[c, block] + a * p_moved[c]
         h = loss.scale * (weight[block] * q[c] + a * slope[c] * p_moved[c])
-        if tree.bag is not None:
-            g *= tree.bag[block, None]
-            h *= tree.bag[block, None]
-        leaves = tree.train[block].astype(np.intp)
-        gradient_sum += sum_by_leaf(leaves, g, len(gradient_sum))
-        hessian_sum += sum_by_leaf(leaves, h, len(hessian_sum))
+        gradients, hessians = leaf_sums(tree, block, g, h, len(gradient_sum))
+        gradient_sum += gradients
+        hessian_sum += hessians
