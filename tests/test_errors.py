@@ -79,7 +79,7 @@ def separated(planted: Planted) -> dict[str, Any]:
     X = np.linspace(-1.0, 1.0, 20)[:, None]
     y = np.where(X[:, 0] > 0, "good", "bad")
     model = LogisticRegression(C=np.inf, max_iter=50)
-    return {"model": model, "X_train": X, "y_train": y, "X_test": X, "y_test": [*y[:-1], "bad"]}
+    return {"model": model, "graybox": "newton", "X_train": X, "y_train": y, "X_test": X, "y_test": [*y[:-1], "bad"]}
 
 
 RAISES: dict[type[errors.PsiError], Callable[[Planted], dict[str, Any]]] = {

@@ -9,11 +9,19 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.cluster import KMeans
-from sklearn.ensemble import HistGradientBoostingClassifier, IsolationForest, RandomForestClassifier, VotingClassifier
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    IsolationForest,
+    RandomForestClassifier,
+    StackingClassifier,
+    VotingClassifier,
+)
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, LogisticRegression, Perceptron, RidgeClassifier
 from sklearn.mixture import GaussianMixture
+from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -22,6 +30,8 @@ from sklearn.svm import SVC, LinearSVC
 from psidebug import learner as learners
 from psidebug.errors import InvalidWeights, LearnerFailed, LearnerMismatch, MissingValues, NotAClassifier
 from tests.conftest import Planted
+
+catboost: Any = pytest.importorskip("catboost")
 
 
 class Duck:
@@ -79,6 +89,8 @@ class Failing(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         RandomForestClassifier(),
         make_pipeline(StandardScaler(), LogisticRegression()),
         VotingClassifier([("a", LogisticRegression())], voting="soft"),
+        StackingClassifier([("a", LogisticRegression())]),
+        make_pipeline(StandardScaler(), StackingClassifier([("a", LogisticRegression())])),
         Duck(),
     ],
     ids=lambda model: type(model).__name__,
@@ -135,6 +147,18 @@ def test_unset_random_states_are_set_and_set_ones_kept(planted: Planted) -> None
     np.testing.assert_array_equal(fit(fixed, 1), fit(fixed, 2))
 
 
+def test_chance_that_no_random_state_names_is_seeded_and_numpys_own_is_left_alone(planted: Planted) -> None:
+    """In a splitter, say, which is no parameter of the model's."""
+    cv = StratifiedKFold(3, shuffle=True)
+    model = CalibratedClassifierCV(LinearSVC(random_state=0), cv=cv)
+    before = np.random.get_state()[1].tolist()  # type: ignore[index]  # noqa: NPY002
+    one, same, other = (learners.refit(model, planted.X_train, planted.y_train, seed=seed) for seed in (1, 1, 2))
+    assert np.random.get_state()[1].tolist() == before  # type: ignore[index]  # noqa: NPY002
+    probabilities = [each.predict_proba(planted.X_test) for each in (one, same, other)]
+    np.testing.assert_array_equal(probabilities[0], probabilities[1])
+    assert not np.array_equal(probabilities[0], probabilities[2])
+
+
 def test_a_learner_that_raises_is_quoted_in_one_line(planted: Planted) -> None:
     with pytest.raises(LearnerFailed, match=r"Failing could not be fitted: the disk .* is full \(RuntimeError\)$"):
         learners.refit(Failing(), planted.X_train, planted.y_train, seed=0)
@@ -143,6 +167,38 @@ def test_a_learner_that_raises_is_quoted_in_one_line(planted: Planted) -> None:
 def test_a_learner_that_cannot_be_cloned_is_named(planted: Planted) -> None:
     with pytest.raises(LearnerFailed, match="Unclonable could not be fitted"):
         learners.refit(Unclonable(), planted.X_train, planted.y_train, seed=0)
+
+
+class Copying(LogisticRegression):  # type: ignore[misc]
+    """Copies its options on the way in, as CatBoost does with lists and dicts, which clone takes for an error."""
+
+    def __init__(self, C: float = 1.0, columns: Any = ()) -> None:
+        super().__init__(C=C)
+        self.columns = list(columns)
+
+
+@pytest.mark.parametrize("pipeline", [False, True])
+def test_a_learner_that_copies_its_options_is_fitted_anew_all_the_same(planted: Planted, pipeline: bool) -> None:
+    own = Copying(C=0.3, columns=[0, 1])
+    model = make_pipeline(StandardScaler(), own) if pipeline else own
+    with pytest.raises(RuntimeError, match="columns"):
+        clone(model)
+    first = learners.refit(model, planted.X_train, planted.y_train, seed=0)
+    again = learners.refit(first, planted.X_train, planted.y_train[::-1], seed=0)
+    assert not learners.is_fitted(own)
+    assert learners.final_step(again).columns == [0, 1]
+    assert learners.final_step(again).C == 0.3
+    assert not np.allclose(learners.final_step(again).coef_, learners.final_step(first).coef_)
+
+
+def test_catboost_with_lists_and_dicts_is_fitted_anew(planted: Planted) -> None:
+    model = catboost.CatBoostClassifier(
+        iterations=3, verbose=0, allow_writing_files=False, class_weights=[1, 2], custom_metric=["AUC"]
+    )
+    fitted = learners.refit(model, planted.X_train, planted.y_train, seed=0)
+    again = learners.refit(fitted, planted.X_train, planted.y_train, seed=0)
+    np.testing.assert_allclose(again.predict_proba(planted.X_test), fitted.predict_proba(planted.X_test))
+    assert again.get_params()["class_weights"] == [1, 2]
 
 
 def test_nan_is_blamed_only_when_the_learner_complains_of_it(planted: Planted) -> None:

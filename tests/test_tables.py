@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 import narwhals as nw
@@ -14,7 +15,17 @@ import pytest
 import scipy.sparse as sp
 
 from psidebug.errors import MissingValues, ShapeMismatch, UnsupportedFeatures
-from psidebug.tables import as_table, check_finite, column_names, columns, frame_like, row_count, same_columns, take
+from psidebug.tables import (
+    as_table,
+    check_finite,
+    column_names,
+    column_of,
+    columns,
+    frame_like,
+    row_count,
+    same_columns,
+    take,
+)
 
 NUMBERS: npt.NDArray[np.float64] = np.arange(12.0).reshape(4, 3)
 NAMES = ["a", "b", "c"]
@@ -235,6 +246,39 @@ def test_columns_without_names_are_numbered() -> None:
     assert [column.name for column in columns(NUMBERS)] == ["x0", "x1", "x2"]
     assert [column.name for column in columns(NUMBERS, unnamed="m")] == ["m0", "m1", "m2"]
     assert columns(sp.csr_array(NUMBERS)) == []
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array, *FRAMES])
+def test_one_column_is_found_by_its_name(kind: Any) -> None:
+    table = as_table(kind(NUMBERS), name="X_train")
+    name = "b" if kind in FRAMES else "x1"
+    np.testing.assert_array_equal(column_of(table, name).values, NUMBERS[:, 1])
+    np.testing.assert_array_equal(column_of(NUMBERS, "m1", unnamed="m").values, NUMBERS[:, 1])
+
+
+def test_the_column_of_texts_is_the_texts() -> None:
+    assert column_of(as_table(["one", "two"], name="X_train"), "text").values.tolist() == ["one", "two"]
+
+
+DAYS = [date(2024, 2, 29), None]
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pd.DataFrame({"d": pd.to_datetime(DAYS)}),
+        pd.DataFrame({"d": pd.to_datetime(DAYS).tz_localize("Asia/Tokyo")}),
+        pd.DataFrame({"d": pd.Series(DAYS, dtype=object)}),
+        pl.DataFrame({"d": DAYS}),
+        np.array(DAYS, dtype=object)[:, None],
+        np.array(DAYS, dtype="datetime64[D]")[:, None],
+    ],
+)
+def test_dates_are_dates_in_every_library(table: Any) -> None:
+    (found,) = columns(table)
+    assert found.dated
+    assert not found.numeric
+    assert np.datetime_as_string(found.values, unit="D").tolist() == ["2024-02-29", "NaT"]
 
 
 @pytest.mark.parametrize(

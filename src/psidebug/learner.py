@@ -1,17 +1,20 @@
 """The user's classifier, handled the same way whatever library it is from: fitted, refitted, asked.
 
-Psi never changes the object it was given: every fit is on a clone.
+Psi never changes the object it was given: every fit is on a fresh copy.
 """
 
 from __future__ import annotations
 
+import copy
 import re
 import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import clone, is_regressor
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
@@ -29,13 +32,15 @@ def check_classifier(model: Any) -> None:
         raise NotAClassifier(
             f"model is the class {model.__name__}, not a classifier. Give an instance: {model.__name__}()."
         )
+    if _shown_once_fitted(model):
+        return
     missing = [method for method in ("fit", "predict", "get_params") if not hasattr(model, method)]
     if missing:
         raise NotAClassifier(
             f"model is a {name} without {', '.join(missing)}. Give a scikit-learn-compatible classifier or a Pipeline "
             f"that ends in one."
         )
-    if _is_regressor(model):
+    if _is(is_regressor, model):
         raise NotAClassifier(f"model is a {name}, a regressor. Psi debugs classifiers.")
     if not (hasattr(model, "decision_function") or hasattr(model, "predict_proba")):
         raise NotAClassifier(
@@ -55,11 +60,16 @@ def is_fitted(model: Classifier) -> bool:
     return True
 
 
-def _is_regressor(model: Any) -> bool:
+def _is(kind: Callable[[Any], bool], model: Any) -> bool:
     try:
-        return bool(is_regressor(model))
+        return bool(kind(model))
     except AttributeError:  # a classifier made without scikit-learn's base class
         return False
+
+
+def _shown_once_fitted(model: Any) -> bool:
+    """Whether its class predicts but the object hides that, as a StackingClassifier does until it is fitted."""
+    return not hasattr(model, "predict") and hasattr(type(model), "predict") and _is(is_classifier, model)
 
 
 def final_step(model: Classifier) -> Classifier:
@@ -76,11 +86,42 @@ def takes_only_codes(model: Classifier) -> bool:
 
 def before_final_step(model: Classifier, features: Table) -> Table:
     """The features as the final estimator sees them: through every earlier step of a fitted Pipeline."""
+    for earlier in _before_final(model):
+        features = earlier.transform(features)
+    return features
+
+
+def trained_before_final_step(model: Classifier, features: Table, labels: npt.NDArray[Any], *, seed: int) -> Table:
+    """The features as the final estimator sees them in a fit: by ``fit_transform`` of fresh copies of the steps."""
+    with _seeded(seed), warnings.catch_warnings(action="ignore"):
+        for earlier in _before_final(model):
+            features = fresh(earlier).fit_transform(features, labels)
+    return features
+
+
+def earlier_parts(model: Classifier) -> list[Any]:
+    """All that the steps before the final estimator are made of, parts of parts included."""
+    return [part for earlier in _before_final(model) for part in earlier.get_params().values()]
+
+
+def _before_final(model: Classifier) -> Iterator[Any]:
+    """The earlier steps of each (nested) Pipeline, as a Pipeline."""
     while hasattr(model, "steps"):
         if len(model.steps) > 1:
-            features = model[:-1].transform(features)
+            yield model[:-1]
         model = model.steps[-1][1]
-    return features
+
+
+def fresh(model: Any) -> Any:
+    """An unfitted copy, with the same options."""
+    if isinstance(model, list | tuple):
+        return type(model)(map(fresh, model))
+    if not hasattr(model, "get_params") or isinstance(model, type):
+        return copy.deepcopy(model)
+    try:
+        return clone(model)
+    except RuntimeError:  # clone wants the very objects back that it gave, and CatBoost copies lists and dicts
+        return type(model)(**{name: fresh(value) for name, value in model.get_params(deep=False).items()})
 
 
 def check_takes_weights(model: Classifier) -> None:
@@ -113,21 +154,32 @@ def refit(
     sample_weight: npt.NDArray[np.float64] | None = None,
     quiet: bool = True,
 ) -> Classifier:
-    """A clone of the classifier, fitted on these labels; unset random states are set, so that it can be repeated."""
+    """A copy of the classifier, fitted on these labels; chance left open is seeded, so that it can be repeated."""
     try:
-        fresh = clone(model)
+        again = fresh(model)
         unset = [
-            key for key, value in fresh.get_params().items() if key.split("__")[-1] == "random_state" and value is None
+            key for key, value in again.get_params().items() if key.split("__")[-1] == "random_state" and value is None
         ]
         if unset:
-            fresh.set_params(**dict.fromkeys(unset, seed))
-        with warnings.catch_warnings():
+            again.set_params(**dict.fromkeys(unset, seed))
+        with _seeded(seed), warnings.catch_warnings():
             if quiet:
                 warnings.simplefilter("ignore")
-            fresh.fit(features, labels, **_weights_argument(fresh, sample_weight))
+            again.fit(features, labels, **_weights_argument(again, sample_weight))
     except Exception as error:
         raise _failed(model, error, features, "X_train", "could not be fitted") from error
-    return fresh
+    return again
+
+
+@contextmanager
+def _seeded(seed: int) -> Iterator[None]:
+    """Seed numpy's global generator, which chance without a ``random_state`` comes from, and put it back after."""
+    before = np.random.get_state()  # noqa: NPY002
+    np.random.seed(seed)  # noqa: NPY002
+    try:
+        yield
+    finally:
+        np.random.set_state(before)  # noqa: NPY002
 
 
 def predict(model: Classifier, features: Table, *, name: str) -> list[Any]:

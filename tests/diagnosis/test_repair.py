@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
 import psidebug
+from psidebug.diagnosis.conditions import Condition
 from psidebug.diagnosis.repair import LEAST_Z, LEAST_Z_OF_ROWS, Correction, best_of, propose, relabelled
 from psidebug.diagnosis.slices import Slice
 from psidebug.diagnosis.verification import ErrorRate, Judge, Verification
@@ -25,7 +26,7 @@ NOBODY: npt.NDArray[np.intp] = np.empty(0, dtype=np.intp)
 def correction(gain: float, error: float, z: float | None = None) -> Correction:
     rate = ErrorRate(1, 10)
     effect = Verification(1, rate, rate, None, None, 0, 0, gain, error)
-    slice_ = None if z is None else Slice("c", "c = 1", 0, NOBODY, z)
+    slice_ = None if z is None else Slice((Condition("c", "=", (1,)),), 0, NOBODY, z)
     return Correction(f"{gain} ± {error}", NOBODY, effect, slice_)
 
 
@@ -115,7 +116,7 @@ def task_of(planted: Planted, model: Any = None) -> Task:
 
 
 def suspect(task: Task, members: npt.NDArray[np.intp]) -> Slice:
-    return Slice("c", "c = 1", int(task.train.codes[members[0]]), members, 3.0)
+    return Slice((Condition("c", "=", (1,)),), int(task.train.codes[members[0]]), members, 3.0)
 
 
 def test_a_slice_is_relabelled_by_a_model_that_never_saw_it(planted: Planted) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import lightgbm
 import numpy as np
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
@@ -23,6 +24,7 @@ from psidebug.errors import (
     UnknownOption,
     UnsupportedLearner,
 )
+from psidebug.graybox import choose
 from psidebug.graybox.choose import GRAYBOXES, graybox_for
 from psidebug.symptoms import misclassified
 from psidebug.task import Task
@@ -91,7 +93,42 @@ def test_a_gray_box_asked_for_by_name_is_never_replaced(planted: Planted, model:
 
 def test_the_reason_of_a_stand_in_is_told(planted: Planted) -> None:
     found = debug(planted, SGDClassifier(loss="hinge", random_state=0))
-    assert found.notes[0].startswith("SGDClassifier(loss='hinge') is not logistic regression: use loss='log_loss'")
+    assert found.notes[0].startswith(
+        "SGDClassifier(loss='hinge') is not logistic regression, so a logistic surrogate on"
+    )
+
+
+@pytest.mark.parametrize("fitted", [False, True])
+def test_a_fit_that_its_own_gray_box_does_not_reproduce_gets_a_surrogate(
+    planted: Planted, monkeypatch: pytest.MonkeyPatch, fitted: bool
+) -> None:
+    def refuse(task: Task) -> Any:
+        raise LearnerMismatch("some round has other values. Give it unfitted.")
+
+    monkeypatch.setattr(choose, "LogisticBox", refuse)
+    model = LogisticRegression().fit(planted.X_train, planted.y_train) if fitted else LogisticRegression()
+    note = debug(planted, model).notes[0]
+    if fitted:
+        assert note.startswith("the model as it came does not agree with a fit on these rows (this LogisticRegression")
+    else:
+        assert note.startswith(
+            "the gray box of LogisticRegression does not reproduce this fit, so a logistic surrogate"
+        )
+
+
+def test_a_learning_rate_that_a_plain_fit_does_not_have_is_told(planted: Planted) -> None:
+    falling = lightgbm.reset_parameter(learning_rate=lambda done: 0.1 * 0.9**done)
+    model = lightgbm.LGBMClassifier(n_estimators=10, verbose=-1, n_jobs=1)
+    found = debug(planted, model.fit(planted.X_train, planted.y_train, callbacks=[falling]))
+    assert found.settings["gray box"] == "surrogate"
+    assert "in a way that a plain fit does not repeat), so a logistic surrogate on" in found.notes[0]
+
+
+def test_where_a_surrogate_will_not_do_either_the_first_refusal_stands(planted: Planted) -> None:
+    holes = np.where(planted.X_train > 3, np.nan, planted.X_train)
+    model = HistGradientBoostingClassifier(max_iter=5, early_stopping=False)
+    with pytest.raises(LearnerMismatch, match="fitted on"):
+        debug(planted, model.fit(holes, planted.y_train[::-1]), X_train=holes)
 
 
 # ── the learner ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -119,8 +156,12 @@ def test_a_learner_of_other_data_is_found_out(planted: Planted, model: Any, othe
         labels = planted.y_train.copy()
         labels[::4] = np.where(labels[::4] == "good", "bad", "good")
         model = model.fit(planted.X_train, labels)
+    named = "newton" if isinstance(model, LogisticRegression) else "leaf_derivative"
     with pytest.raises(LearnerMismatch, match="fitted on"):
-        debug(planted, model)
+        debug(planted, model, graybox=named)
+    found = debug(planted, model, check_fidelity=False)
+    assert found.settings["gray box"] == "surrogate"
+    assert found.notes[0].startswith("the model as it came does not agree with a fit on these rows (this ")
 
 
 # ── the data ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -135,7 +176,10 @@ def separable(planted: Planted) -> dict[str, Any]:
 def test_separable_classes_without_a_penalty_have_no_best_fit(planted: Planted) -> None:
     free = LogisticRegression(C=np.inf, max_iter=5000)
     with pytest.raises(NoBestFit, match=r"Regularise it .*'gradient' or 'retrain'"):
-        debug(planted, free, **separable(planted))
+        debug(planted, free, graybox="newton", **separable(planted))
+    stand_in = debug(planted, free, **separable(planted))
+    assert stand_in.notes[0].startswith("the model separates its training classes perfectly and has no penalty")
+    assert "for as long as the solver runs, so a logistic surrogate on its features stands in; " in stand_in.notes[0]
     assert len(debug(planted, free, graybox="gradient", **separable(planted)).suspects) > 0
     assert len(debug(planted, **separable(planted)).suspects) > 0, "any penalty will do"
 

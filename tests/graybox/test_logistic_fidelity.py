@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
+from scipy.special import expit
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV, SGDClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from psidebug.graybox.logistic import LogisticBox
-from tests.graybox.logistic_tasks import agreement, census_like, changes, precise, single_moves, text_like
+from tests.graybox.logistic_tasks import Data, agreement, census_like, changes, precise, single_moves, text_like
 
 SGD: dict[str, Any] = {
     "loss": "log_loss",
@@ -60,6 +62,10 @@ SEVERAL = {
 }
 
 
+def dense(data: Data) -> Data:
+    return Data(data.X_train.toarray(), data.y_train, data.X_test.toarray(), data.y_test)
+
+
 @pytest.mark.filterwarnings("ignore::FutureWarning")  # LogisticRegressionCV announces other defaults
 @pytest.mark.parametrize("learner", BINARY)
 def test_newton_follows_retraining_on_two_classes(learner: str) -> None:
@@ -85,6 +91,40 @@ def test_predicted_changes_have_the_right_size() -> None:
     predicted, retrained = changes(task, LogisticBox(task), single_moves(task, 25))
     slope = (predicted * retrained).sum() / (predicted**2).sum()
     assert 0.9 < slope < 1.02
+
+
+WEAK: dict[str, tuple[int, Any]] = {
+    "two classes": (2, precise(C=100.0, solver="lbfgs")),
+    "very weak": (2, precise(C=1000.0, solver="lbfgs")),
+    "dense, no intercept": (2, precise(C=100.0, solver="lbfgs", fit_intercept=False)),
+    "class weights": (2, precise(C=100.0, solver="lbfgs", class_weight={0: 1.0, 1: 4.0})),
+    "three classes": (3, precise(C=100.0, solver="lbfgs")),
+    "three, class weights": (3, precise(C=100.0, solver="lbfgs", class_weight={0: 1.0, 1: 4.0})),
+    "against the rest": (3, SGDClassifier(**SGD | {"alpha": 1e-4, "max_iter": 1000})),
+}
+
+
+@pytest.mark.parametrize("case", WEAK)
+def test_predicted_changes_have_the_right_size_where_columns_outnumber_rows(case: str) -> None:
+    """A bare Newton step overstates them six to thirty times."""
+    classes, model = WEAK[case]
+    data = text_like(classes=classes, words=800)
+    task = (data if "dense" not in case else dense(data)).task(model)
+    box, moves = LogisticBox(task), single_moves(task, 8)
+    predicted, retrained = changes(task, box, moves)
+    assert 0.75 < (predicted * retrained).sum() / (predicted**2).sum() < 1.25
+    box._reach = None
+    bare, _ = changes(task, box, moves)
+    assert (bare * retrained).sum() / (bare**2).sum() < 0.4
+
+
+def test_a_row_answers_to_its_own_flip_as_it_would_alone_beside_a_penalty() -> None:
+    """One row and no intercept: no other row to approximate, so θ' = C x (τ' - p(θ' x)) is met exactly."""
+    X, C = np.array([[2.0, 1.0], [0.0, 0.0]]), 50.0
+    task = Data(X, np.array([1, 0]), X, np.array([1, 0])).task(precise(C=C, fit_intercept=False))
+    moved = LogisticBox(task).margins(np.array([[0, 0]]))[0, 0, 0]
+    at = brentq(lambda z: z - C * 5.0 * (0.0 - expit(z)), -1000.0, 0.0)
+    assert moved == pytest.approx(at, rel=1e-6)
 
 
 @pytest.mark.parametrize("classes", [2, 3])

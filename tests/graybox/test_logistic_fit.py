@@ -101,6 +101,14 @@ def test_what_is_held_fixed_is_noted() -> None:
     assert any("L1" in note for note in sparse.notes)
 
 
+def test_rows_held_out_by_early_stopping_are_noted() -> None:
+    options: dict[str, Any] = {"loss": "log_loss", "random_state": 0, "validation_fraction": 0.2}
+    stopped = LogisticBox(census_like().task(SGDClassifier(**options, early_stopping=True)))
+    assert any("early stopping held 20% of the rows out of the fit" in note for note in stopped.notes)
+    whole = LogisticBox(census_like().task(SGDClassifier(**options)))
+    assert not any("held" in note for note in whole.notes)
+
+
 @pytest.mark.filterwarnings("ignore::FutureWarning")
 def test_an_average_over_folds_is_noted_not_refused() -> None:
     box = LogisticBox(census_like().task(LogisticRegressionCV(Cs=[1e-3], cv=3, refit=False)))

@@ -34,6 +34,12 @@ CASES: dict[str, tuple[Data, Any]] = {
     "SGD, three balanced": (census_like(classes=3), SGD.__class__(**SGD.get_params() | {"class_weight": "balanced"})),
     "text": (text_like(), LogisticRegression()),
     "text, three": (text_like(classes=3), LogisticRegression()),
+    "text, weak penalty": (text_like(), LogisticRegression(C=100.0)),
+    "text, weak penalty, three": (text_like(classes=3), LogisticRegression(C=100.0, class_weight="balanced")),
+    "text, SGD, three": (
+        text_like(classes=3),
+        SGD.__class__(**SGD.get_params() | {"alpha": 1e-4, "class_weight": "balanced"}),
+    ),
     "text, elastic net": (text_like(), precise(solver="saga", l1_ratio=0.5, C=5.0, tol=1e-6, random_state=0)),
     "pipeline": (census_like(), make_pipeline(StandardScaler(), precise())),
 }
@@ -92,7 +98,7 @@ def _signed(data: Data) -> tuple[Any, Any, Any, Any]:
 @pytest.mark.parametrize("form", ["newton", "newton_residual"])
 def test_newton_is_the_formula_of_the_design(form: str) -> None:
     """c_ti = -y_t y_i x_tᵀ H⁻¹ x_i, H = XᵀWX + λ; residual: times 2 h(-y_i z_i)."""
-    data = census_like(rows=80, tests=10)
+    data = census_like(rows=150, tests=10)
     task = data.task(precise(C=0.5))
     X, y, T, s = _signed(data)
     z = X @ np.append(task.learner.coef_[0], task.learner.intercept_)
@@ -103,7 +109,7 @@ def test_newton_is_the_formula_of_the_design(form: str) -> None:
     box = LogisticBox(task, form=form)
     for t in range(3):
         effects = box.effects(np.eye(10)[t][:, None])
-        np.testing.assert_allclose(effects[np.arange(80), 1 - data.y_train], expected[t], rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(effects[np.arange(150), 1 - data.y_train], expected[t], rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("form", ["gradient", "gradient_residual"])

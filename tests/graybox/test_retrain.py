@@ -24,6 +24,8 @@ from psidebug.task import Task
 from tests.conftest import Planted
 from tests.graybox.logistic_tasks import census_like
 
+catboost: Any = pytest.importorskip("catboost")
+
 
 def task_of(planted: Planted, model: Any = None) -> Task:
     learner = LogisticRegression() if model is None else model
@@ -46,6 +48,9 @@ MODELS: dict[str, Any] = {
     "neighbours": KNeighborsClassifier(3),
     "calibrated": CalibratedClassifierCV(GaussianNB(), cv=3),
     "forest": RandomForestClassifier(5, n_jobs=2, random_state=0),
+    "catboost": catboost.CatBoostClassifier(
+        iterations=5, verbose=0, allow_writing_files=False, thread_count=2, class_weights=[1, 2]
+    ),
     "lightgbm": lightgbm.LGBMClassifier(n_estimators=5, verbose=-1),
 }
 

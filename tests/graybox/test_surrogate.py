@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+import xgboost
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import ExtraTreesClassifier, GradientBoostingClassifier, StackingClassifier
@@ -22,6 +24,8 @@ from sklearn.svm import SVC, LinearSVC
 
 import psidebug
 from psidebug.errors import UnsupportedLearner
+from psidebug.graybox.choose import graybox_for
+from psidebug.graybox.features import seen_by_final_step
 from psidebug.graybox.fidelity import fidelity
 from psidebug.graybox.protocol import LinearGrayBox, coefficients_of
 from psidebug.graybox.surrogate import Surrogate, embeddings
@@ -125,7 +129,7 @@ def test_a_curved_learner_gets_a_curved_stand_in_and_a_straight_one_a_straight()
 
 def test_a_tree_ensemble_gives_its_leaves() -> None:
     task = slice_flipped().task(ExtraTreesClassifier(20, min_samples_leaf=3, random_state=0))
-    (rows,) = embeddings(task)
+    (rows,) = embeddings(task, seen_by_final_step(task))
     assert rows.of == "its leaves"
     assert sp.issparse(rows.train)
     np.testing.assert_allclose(rows.train.multiply(rows.train).sum(axis=1), 1.0)
@@ -139,7 +143,8 @@ def test_a_constant_feature_changes_nothing() -> None:
     weights = np.ones((120, 1))
     plain, same = (Surrogate(each.task(GaussianNB())) for each in (data, wider))
     assert np.isfinite(same.effects(weights)).all()
-    first, second = (next(embeddings(each.task(GaussianNB()))) for each in (data, wider))
+    tasks = [each.task(GaussianNB()) for each in (data, wider)]
+    first, second = (next(embeddings(task, seen_by_final_step(task))) for task in tasks)
     np.testing.assert_allclose(second.train[:, :-1], first.train, rtol=1e-12)
     assert plain.embedding == same.embedding
 
@@ -147,7 +152,7 @@ def test_a_constant_feature_changes_nothing() -> None:
 def test_sparse_text_behind_a_pipeline_stays_sparse() -> None:
     data = text_like(words=300)
     task = data.task(LinearSVC())
-    (rows,) = embeddings(task)
+    (rows,) = embeddings(task, seen_by_final_step(task))
     assert sp.issparse(rows.train)
     words = np.array(["good fine nice film", "bad poor dull film", "good film", "dull poor script"] * 15, dtype=object)
     labels = ["yes", "no", "yes", "no"] * 15
@@ -162,6 +167,28 @@ def test_weights_of_rows_are_the_stand_ins_too() -> None:
     effects = Surrogate(task).effects(np.ones((120, 1)))
     assert np.abs(effects[:150]).max() > 0
     assert not effects[150:].any()
+
+
+@pytest.mark.parametrize("model", [GaussianNB(), SVC()], ids=["features", "kernel"])
+def test_the_unit_of_the_weights_is_no_matter_to_a_learner_without_a_penalty(model: Any) -> None:
+    data, weights = slice_flipped(), np.random.default_rng(0).uniform(0.5, 2.0, size=300)
+    if isinstance(model, SVC):  # whose C the weights multiply
+        one = data.task(model, sample_weight=weights)
+        tasks = [one, replace(one, sample_weight=1e9 * weights)]
+    else:
+        tasks = [data.task(model, sample_weight=scale * weights) for scale in (1.0, 1e9)]
+    small, large = (Surrogate(task).effects(np.ones((120, 1))) for task in tasks)
+    np.testing.assert_allclose(large, small, rtol=1e-3, atol=1e-4 * np.abs(small).max())
+
+
+def test_a_model_that_has_apply_but_no_leaves_gives_its_features() -> None:
+    task = slice_flipped().task(xgboost.XGBClassifier(booster="gblinear", n_estimators=20, n_jobs=1))
+    box = graybox_for(task)
+    assert box.notes[0].startswith(  # type: ignore[attr-defined]
+        "XGBClassifier with booster='gblinear' has no tree gray box, so a logistic surrogate on its features stands in"
+    )
+    measured = fidelity(box, task)
+    assert measured.trustworthy, str(measured)
 
 
 def test_features_that_are_no_numbers_are_refused_by_name(planted: Planted) -> None:
@@ -196,7 +223,7 @@ def test_it_stands_in_by_itself_and_says_so(planted: Planted) -> None:
     found = psidebug.debug(KNeighborsClassifier(9), *data)
     assert found.settings["gray box"] == "surrogate"
     assert len(found.notes) >= 1
-    assert found.notes[0].startswith("there is no gray box for KNeighborsClassifier; a logistic surrogate on")
+    assert found.notes[0].startswith("there is no gray box for KNeighborsClassifier, so a logistic surrogate on")
     assert str(found.fidelity) in found.notes[0]
     silent = psidebug.debug(KNeighborsClassifier(9), *data, check_fidelity=False)
     assert silent.notes[0].endswith("its fidelity was not measured")
@@ -208,5 +235,7 @@ def test_it_stands_in_by_itself_and_says_so(planted: Planted) -> None:
 def test_a_setting_that_the_trees_gray_box_refuses_falls_back_with_its_reason(planted: Planted) -> None:
     model = GradientBoostingClassifier(n_estimators=10, loss="exponential", random_state=0)
     found = psidebug.debug(model, planted.X_train, planted.y_train, planted.X_test, planted.y_test)
-    assert "GradientBoostingClassifier with loss='exponential' has no tree gray box" in found.notes[0]
-    assert "a logistic surrogate on its leaves stands in" in found.notes[0]
+    assert found.notes[0].startswith(
+        "GradientBoostingClassifier with loss='exponential' has no tree gray box, so a logistic surrogate on its "
+        "leaves stands in; against retraining"
+    )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from psidebug.errors import UnknownOption, UnsupportedLearner
+from psidebug.errors import LearnerError, LearnerMismatch, NoBestFit, UnknownOption, UnsupportedLearner
 from psidebug.graybox.adapters import adapter_of
 from psidebug.graybox.logistic import FORMS, LogisticBox, supports
 from psidebug.graybox.protocol import GrayBox
@@ -21,8 +21,9 @@ from psidebug.task import Task
 def graybox_for(task: Task, name: str = "auto") -> GrayBox:
     """The gray box of this name; ``"auto"`` is the first that knows the learner, and a surrogate if none does.
 
-    Raises :class:`UnknownOption` for a name that is not there, :class:`UnsupportedLearner` if the learner has no gray
-    box of the wanted kind.
+    Raises :class:`UnknownOption` for a name that is not there and :class:`UnsupportedLearner` if the learner has no
+    gray box of the wanted kind; a gray box asked for by name also :class:`LearnerMismatch` or :class:`NoBestFit`, where
+    ``"auto"`` takes a surrogate and says why.
     """
     check_name(name)
     return GRAYBOXES[name](task)
@@ -35,17 +36,32 @@ def check_name(name: Any) -> None:
 
 
 def _best(task: Task) -> GrayBox:
-    """Newton step for logistic models, leaf derivative for trees; a surrogate for others, and for settings refused."""
+    """Newton step for logistic models, leaf derivative for trees; a surrogate for others, and for fits they refuse."""
     model = final_step(task.learner)
-    refusal = f"there is no gray box for {type(model).__name__}"
     try:
         if supports(model):
             return LogisticBox(task)
         if adapter_of(model) is not None:
             return LeafDerivative(task)
-    except UnsupportedLearner as error:
-        refusal = str(error).split(". ")[0]
-    return Surrogate(task, because=refusal)
+    except (UnsupportedLearner, LearnerMismatch, NoBestFit) as refusal:
+        try:
+            return Surrogate(task, because=_reason(task, refusal))
+        except UnsupportedLearner:  # what the learner's own gray box asks for is nearer to the user's model
+            raise refusal from None
+    return Surrogate(task, because=f"there is no gray box for {type(model).__name__}")
+
+
+def _reason(task: Task, refusal: LearnerError) -> str:
+    """Why the learner's own gray box will not do, as the first half of a sentence."""
+    name = type(final_step(task.learner)).__name__
+    if not isinstance(refusal, LearnerMismatch):
+        return str(refusal).split(". ")[0].removesuffix(".")
+    if not task.fitted_by_user:
+        return f"the gray box of {name} does not reproduce this fit"
+    return (
+        f"the model as it came does not agree with a fit on these rows (this {name} was fitted on other rows, labels "
+        f"or weights, or in a way that a plain fit does not repeat)"
+    )
 
 
 GRAYBOXES: dict[str, Callable[[Task], GrayBox]] = (

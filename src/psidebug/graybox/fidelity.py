@@ -113,7 +113,8 @@ def fidelity(
 
     A gray box that is linear ranks the rows itself; for another, ``suspects`` are its first rows, best first, and
     ``proposed`` (N,) the labels they move to. Of the worlds ``retrained`` before, the one nearest to 5% of the labels
-    is the first group, at no cost.
+    is the first group, at no cost. Only one: worlds of other sizes would be told apart by their size, whatever the
+    gray box knows of the rows.
     """
     if not isinstance(fits, int) or fits < LEAST_FITS:
         raise UnknownOption(f"fits={fits!r} is too few to compare with: give a whole number from {LEAST_FITS}.")

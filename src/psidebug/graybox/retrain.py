@@ -23,9 +23,9 @@ from dataclasses import replace
 import joblib
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
+from psidebug import learner as learners
 from psidebug.errors import LearnerFailed, UnknownOption
 from psidebug.graybox.protocol import Floats, Worlds
 from psidebug.labels import Codes
@@ -131,7 +131,9 @@ def _one_threaded(task: Task) -> Task:
     """The task with a learner that uses one thread, whatever its options say."""
     options = task.learner.get_params()
     threaded = [key for key in options if key.split("__")[-1] in THREAD_OPTIONS and options[key] != 1]
-    return replace(task, learner=clone(task.learner).set_params(**dict.fromkeys(threaded, 1))) if threaded else task
+    if not threaded:
+        return task
+    return replace(task, learner=learners.fresh(task.learner).set_params(**dict.fromkeys(threaded, 1)))
 
 
 def _key(world: Codes) -> bytes:

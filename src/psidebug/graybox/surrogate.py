@@ -32,6 +32,7 @@ from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
 
 from psidebug import learner as learners
 from psidebug.errors import UnsupportedLearner
+from psidebug.graybox.features import Seen, seen_by_final_step
 from psidebug.graybox.logistic import LogisticBox
 from psidebug.graybox.protocol import Floats, Worlds
 from psidebug.tables import Table, is_frame
@@ -60,7 +61,8 @@ class Surrogate:
     def __init__(self, task: Task, *, because: str = "") -> None:
         self._because = because
         self.actual: Floats = task.margins(task.learner, task.test)
-        fitted = [(each.of, LogisticBox(_stand_in(task, each))) for each in embeddings(task)]
+        self._seen = seen_by_final_step(task)
+        fitted = [(each.of, LogisticBox(_stand_in(task, each))) for each in embeddings(task, self._seen)]
         self.embedding, self._box = max(fitted, key=lambda each: _agreement(each[1].actual, self.actual))
         self.scale = float(np.abs(self.actual).mean() / (np.abs(self._box.actual).mean() or 1.0))
         """κ: one unit of the stand-in's log odds in the learner's units."""
@@ -68,8 +70,8 @@ class Surrogate:
     @property
     def notes(self) -> tuple[str, ...]:
         """What stands in for what and why, and what a reader of the answers should know."""
-        why = f"{self._because}; " if self._because else ""
-        return (f"{why}a logistic surrogate on {self.embedding} stands in", *self._box.notes)
+        why = f"{self._because}, so " if self._because else ""
+        return (f"{why}a logistic surrogate on {self.embedding} stands in", *self._seen.notes, *self._box.notes)
 
     def effects(self, weights: Floats) -> Floats:
         """κ times the stand-in's effects, shape (N, K)."""
@@ -86,19 +88,18 @@ class Surrogate:
         return np.asarray(self.actual[chosen] + self.scale * moved)
 
 
-def embeddings(task: Task) -> Iterator[Embedding]:
+def embeddings(task: Task, seen: Seen) -> Iterator[Embedding]:
     """Leaves, if the final estimator has them; else its features and, where they are dense and few, their kernel.
 
     Raises :class:`UnsupportedLearner` if what reaches the final estimator is not all numbers.
     """
     model = learners.final_step(task.learner)
-    train, test = (learners.before_final_step(task.learner, each.features) for each in (task.train, task.test))
-    if hasattr(model, "apply"):
-        leaves = [np.asarray(model.apply(table)).reshape(table.shape[0], -1) for table in (train, test)]
+    leaves = _leaves(model, seen)
+    if leaves is not None:
         encoder = OneHotEncoder(handle_unknown="ignore").fit(leaves[0])
         yield _of_unit_length("its leaves", encoder.transform(leaves[0]), encoder.transform(leaves[1]))
         return
-    numbers = [_numbers(table, type(model).__name__) for table in (train, test)]
+    numbers = [_numbers(table, type(model).__name__) for table in (seen.train, seen.test)]
     sparse = sp.issparse(numbers[0])
     scaler = (MaxAbsScaler() if sparse else StandardScaler()).fit(numbers[0])
     features = _of_unit_length("its features", scaler.transform(numbers[0]), scaler.transform(numbers[1]))
@@ -111,6 +112,17 @@ def embeddings(task: Task) -> Iterator[Embedding]:
         )
 
 
+def _leaves(model: Any, seen: Seen) -> list[npt.NDArray[Any]] | None:
+    """Leaves (rows, trees) of the training and test rows; None for a model without trees.
+
+    Having ``apply`` proves nothing: XGBClassifier has it with booster="gblinear" too, and raises.
+    """
+    try:
+        return [np.asarray(model.apply(table)).reshape(table.shape[0], -1) for table in (seen.train, seen.test)]
+    except Exception:
+        return None
+
+
 def _of_unit_length(of: str, train: Any, test: Any) -> Embedding:
     squares = train.multiply(train).sum() if sp.issparse(train) else np.square(train).sum()
     length = float(np.sqrt(squares / train.shape[0])) or 1.0  # 0 when every feature is constant
@@ -118,16 +130,20 @@ def _of_unit_length(of: str, train: Any, test: Any) -> Embedding:
 
 
 def _stand_in(task: Task, rows: Embedding) -> Task:
-    """The same task, the learner replaced by a logistic regression on the embedded rows."""
+    """The same task, the learner replaced by a logistic regression on the embedded rows.
+
+    Weights are brought to a mean of 1: for most learners their unit means nothing, beside a penalty it would.
+    """
+    weights = None if task.sample_weight is None else task.sample_weight / task.sample_weight.mean()
     model = learners.refit(
         LogisticRegression(max_iter=1000),
         rows.train,
         task.encoding.native[task.train.codes],
-        sample_weight=task.sample_weight,
+        sample_weight=weights,
         seed=task.seed,
     )
     train, test = LabelledSet(rows.train, task.train.codes), LabelledSet(rows.test, task.test.codes)
-    return replace(task, learner=model, train=train, test=test, validation=None, metadata=None)
+    return replace(task, learner=model, train=train, test=test, validation=None, metadata=None, sample_weight=weights)
 
 
 def _agreement(stand_in: Floats, own: Floats) -> float:

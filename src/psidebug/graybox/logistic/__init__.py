@@ -7,7 +7,8 @@
     objective   what a fitted model minimises           reading   from scikit-learn's classes to that
     fitted      whether the model is the fit of the data given
     quadratic   the Hessian there                       solvers, conjugate   its inverse, three ways
-    newton      the Newton step                         gradient  the paper's step, replayed
+    newton      the Newton step                         reach     a row's answer to its own flip
+    gradient    the paper's step, replayed
     box         the gray box itself
 """
 

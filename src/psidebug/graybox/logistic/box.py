@@ -11,12 +11,13 @@ and a margin m_tr = (θ_{y_t} - θ_r)·x_t moves by the same amount for every la
     ===================  =================  =====================
     form                 A                  ρ_i
     ===================  =================  =====================
-    newton               H⁻¹                1
+    newton               H⁻¹                1 or its own reach
     newton_residual      H⁻¹                2 (1 - p_i(y_i))
     gradient             α, profiled        1
     gradient_residual    α, profiled        2 (1 - p_i(y_i))
     ===================  =================  =====================
 
+The reach differs from 1 where columns outnumber rows and the penalty is weak (:mod:`psidebug.graybox.logistic.reach`).
 With class weights a moved label takes the weight of its new class; with "balanced" ones the sizes of both classes
 change too, and with them the weights of all their rows. That is followed to first order (B_k, see
 :meth:`Objective.class_shifts`).
@@ -24,17 +25,21 @@ change too, and with them the weights of all their rows. That is followed to fir
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
 from psidebug import learner as learners
 from psidebug.errors import UnknownOption
+from psidebug.graybox.features import seen_by_final_step
 from psidebug.graybox.logistic.design import Design
 from psidebug.graybox.logistic.fitted import notes_on_fit, notes_on_separation
 from psidebug.graybox.logistic.gradient import GradientStep
 from psidebug.graybox.logistic.newton import NewtonStep
 from psidebug.graybox.logistic.quadratic import Quadratic
+from psidebug.graybox.logistic.reach import own_reach
 from psidebug.graybox.logistic.reading import objective_of
 from psidebug.graybox.protocol import Floats, Worlds
 from psidebug.task import Task
@@ -58,17 +63,22 @@ class LogisticBox:
         self._balance = objective.balance
         self._given, self._right = task.train.codes, task.test.codes
         intercept = bool(learners.final_step(task.learner).fit_intercept)
-        self._train = Design(learners.before_final_step(task.learner, task.train.features), intercept=intercept)
-        self._test = Design(learners.before_final_step(task.learner, task.test.features), intercept=intercept)
+        seen = seen_by_final_step(task)
+        if not seen.exact:
+            objective = replace(objective, solved=replace(objective.solved, exact=False))
+        self._train, self._test = (Design(table, intercept=intercept) for table in (seen.train, seen.test))
 
         scores = self._train.scores(objective.theta)
-        self._fit_notes = objective.notes + notes_on_fit(objective, self._train, scores, self._given)
+        self._fit_notes = seen.notes + objective.notes + notes_on_fit(objective, self._train, scores, self._given)
         self._probabilities = self._likelihood.probabilities(scores)
         self._step: NewtonStep | GradientStep
+        self._reach: Floats | None = None
         if form.startswith("newton"):
             quadratic = Quadratic.at(objective, self._train, self._probabilities, self._given)
             self._fit_notes += notes_on_separation(objective, quadratic, self._given)
-            self._step = NewtonStep(quadratic)
+            self._step = newton = NewtonStep(quadratic)
+            if form == "newton":
+                self._reach = own_reach(objective, quadratic, scores, self._given, newton)
         else:
             self._step = replayed = GradientStep(objective, self._train, self._given)
             self._probabilities = replayed.probabilities
@@ -116,6 +126,8 @@ class LogisticBox:
             pulled *= self._surprise
         forces = self._likelihood.forces(self._probabilities, pulled)
         forces *= self._sample_weight[:, None]
+        if self._reach is not None:
+            forces = (forces - forces[np.arange(len(forces)), self._given][:, None]) * self._reach
         if self._shifts is not None and self._balance is not None:
             ease = np.einsum("kaj,aj->ak", self._shifts, pull)
             share = np.ones((1, len(ease))) if self._surprise is None else self._surprise * np.ones((1, len(ease)))
@@ -149,6 +161,8 @@ class LogisticBox:
         world, row = np.nonzero(worlds != self._given)
         new, old = worlds[world, row], self._given[row]
         changes = self._force(row, new) - self._force(row, old)
+        if self._reach is not None:
+            changes *= self._reach[row, new][:, None]
         shape = (len(worlds), self._train.rows)
         free = self._likelihood.free
         forces = np.empty((len(worlds), free, self._train.width))

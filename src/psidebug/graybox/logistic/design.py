@@ -98,16 +98,19 @@ class Design:
     def squares(self, weights: Floats) -> Floats:
         """Σ_i v_im x_i∘x_i for weights v (N, m), shape (m, D): the diagonals of m Gram matrices."""
         if self.sparse:
-            squared = sp.csr_array(
-                (np.square(self._matrix.data, dtype=np.float64), self._matrix.indices, self._matrix.indptr),
-                self._matrix.shape,
-            )
-            result = np.asarray(squared.T @ weights).T
+            result = np.asarray(self._squared().T @ weights).T
         else:
             result = np.zeros((weights.shape[1], self._matrix.shape[1]))
             for start, block in self._blocks():
                 result += weights[start : start + len(block)].T @ (block * block)
         return self._joined(result, weights.sum(axis=0))
+
+    def lengths(self, scales: Floats) -> Floats:
+        """Σ_j λ_mj x_ij² for scales λ (m, D), shape (N, m): squared lengths of the rows."""
+        weights, constant = self._split(scales)
+        if self.sparse:
+            return np.asarray(self._squared() @ weights.T) + constant
+        return np.concatenate([(block * block) @ weights.T for _, block in self._blocks()]) + constant
 
     def kernel(self, scales: Floats, weights: Floats) -> Floats:
         """diag(v)^½ X diag(scales) Xᵀ diag(v)^½ over the feature columns (not the intercept), shape (N, N)."""
@@ -119,6 +122,10 @@ class Design:
         # d > N here, so the scaled copy is no larger than the N × N result is wide.
         dense = np.asarray(self._matrix, dtype=np.float64) * np.sqrt(scales) * root[:, None]
         return np.asarray(dense @ dense.T)
+
+    def _squared(self) -> Any:
+        data = np.square(self._matrix.data, dtype=np.float64)
+        return sp.csr_array((data, self._matrix.indices, self._matrix.indptr), self._matrix.shape)
 
     def _scaled_rows(self, scale: Floats) -> Any:
         matrix = self._matrix

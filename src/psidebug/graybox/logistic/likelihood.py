@@ -105,6 +105,12 @@ class Separate:
             return self.class_weight[labels][:, None]
         return np.asarray(np.where(self.targets(labels) > 0, self.class_weight, 1.0))
 
+    def opposite_weights(self, labels: Codes) -> Floats:
+        """The weight that each sigmoid gives to a label on its other side."""
+        if self.free == 1:
+            return self.class_weight[1 - labels][:, None]
+        return np.asarray(np.where(self.targets(labels) > 0, 1.0, self.class_weight))
+
     def curved(self, probabilities: Floats, scores: Floats) -> Floats:
         """p (1 - p) z."""
         v = probabilities * (1.0 - probabilities)

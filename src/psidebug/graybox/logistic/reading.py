@@ -81,7 +81,7 @@ def _logistic_regression(model: Any, task: Task) -> Objective:
 def _sgd(model: Any, task: Task) -> Objective:
     if model.loss != "log_loss":
         raise UnsupportedLearner(
-            f"SGDClassifier(loss={model.loss!r}) is not logistic regression: use loss='log_loss', or graybox='retrain'."
+            f"SGDClassifier(loss={model.loss!r}) is not logistic regression. Use loss='log_loss', or graybox='retrain'."
         )
     likelihood = Separate(task.encoding.size, _class_weights(model, task, weighted_counts=False))
     theta = _theta(model, likelihood)
@@ -95,7 +95,7 @@ def _sgd(model: Any, task: Task) -> Objective:
         lasso=penalty * l1_ratio,
         sample_weight=_sample_weights(task),
         balance=_balance(model, task, weighted_counts=False),
-        notes=_notes(l1_ratio),
+        notes=_notes(l1_ratio, held_out=model.validation_fraction if model.early_stopping else 0.0),
         solved=Solved(tolerance=LOOSE, clear=2.0, finished=bool(model.n_iter_ < model.max_iter), exact=False),
     )
 
@@ -125,12 +125,12 @@ def _one_against_rest(model: Any, task: Task) -> bool:
     multi_class, size = getattr(model, "multi_class", "deprecated"), task.encoding.size
     if multi_class == "multinomial" and size == 2:
         raise UnsupportedLearner(
-            "multi_class='multinomial' with two classes scores them with a doubled sigmoid: leave multi_class out."
+            "multi_class='multinomial' with two classes scores them with a doubled sigmoid. Leave multi_class out."
         )
     separate = size > 2 and (multi_class == "ovr" or model.solver == "liblinear")
     if separate and model.class_weight is not None:
         raise UnsupportedLearner(
-            "class_weight with one classifier per class has no gray box: use solver='lbfgs' and leave multi_class out."
+            "class_weight with one classifier per class has no gray box. Use solver='lbfgs' and leave multi_class out."
         )
     return bool(separate)
 
@@ -180,10 +180,15 @@ def _balance(model: Any, task: Task, *, weighted_counts: bool) -> Floats | None:
     return _sample_weights(task) if weighted_counts else np.ones(len(task.train))
 
 
-def _notes(l1_ratio: float, *, chosen_again: bool = False) -> tuple[str, ...]:
+def _notes(l1_ratio: float, *, chosen_again: bool = False, held_out: float = 0.0) -> tuple[str, ...]:
     notes = []
     if l1_ratio > 0:
         notes.append("coefficients that the L1 penalty holds at 0 are held there, which retraining may not do")
     if chosen_again:
         notes.append("C is held at the value that cross-validation chose; retraining may choose another")
+    if held_out:
+        notes.append(
+            f"early stopping held {held_out:.0%} of the rows out of the fit; the gray box counts them too, so it is an "
+            f"approximation"
+        )
     return tuple(notes)
