@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
+import numpy.typing as npt
 import pytest
 from sklearn.linear_model import LogisticRegression
 
@@ -10,9 +13,12 @@ from psidebug.diagnosis.options import graybox_of
 from psidebug.errors import InvalidSymptom, UnknownOption
 from psidebug.graybox.protocol import GrayBox
 from psidebug.priors import Prior, noise
-from psidebug.sufficiency import sufficiency
-from psidebug.symptoms import at_least, log_loss_above_boundary, misclassified
+from psidebug.sufficiency import group_sufficiency, sufficiency
+from psidebug.symptoms import Symptom, at_least, log_loss_above_boundary, misclassified
 from psidebug.task import Task
+
+Rows = npt.NDArray[np.intp]
+Codes = npt.NDArray[np.intp]
 
 
 def _task(rows: int) -> Task:
@@ -82,3 +88,75 @@ def test_engines_that_cannot_answer_say_so(small: tuple[Task, GrayBox, Prior]) -
         sufficiency(box, prior, misclassified(*task.bugs[:2].tolist()), engine="closed_form")
     with pytest.raises(InvalidSymptom, match="linear in the labels"):
         sufficiency(graybox_of("retrain", task), prior, misclassified(int(task.bugs[0])), engine="tilting")
+
+
+# ── a group of labels as one cause ──────────────────────────────────────────────────────────────────────────────────
+
+
+def by_hand(box: GrayBox, prior: Prior, symptom: Symptom, members: Rows, proposed: Codes) -> float:
+    """PS of the group in all worlds of the other labels, each as given or as proposed: the group has one coin."""
+    others = np.setdiff1d(np.arange(prior.size), members)
+    flips = np.array(list(itertools.product([False, True], repeat=len(others))))
+    chances = np.where(flips, prior.rates[others], 1.0 - prior.rates[others]).prod(axis=1)
+    moved = np.tile(prior.given, (len(flips), 1))
+    moved[:, others] = np.where(flips, 1 - prior.given[others], prior.given[others])
+    back = moved.copy()
+    moved[:, members] = proposed[members]
+    gone, again = ~symptom.holds(box.margins(moved)), symptom.holds(box.margins(back))
+    return float((chances * (gone & again)).sum() / (chances * gone).sum())
+
+
+@pytest.mark.parametrize("members", [[0, 1], [2, 5, 7], [0, 3, 4, 6, 8], list(range(9)), [4]])
+def test_ps_of_a_group_is_that_of_one_label_in_its_place(
+    small: tuple[Task, GrayBox, Prior], members: list[int]
+) -> None:
+    task, box, _ = small
+    rates = np.linspace(0.05, 0.4, 9)
+    prior = noise(task.train.codes, 2, rates)
+    proposed = 1 - task.train.codes
+    answered = 0
+    for bug in task.bugs[:6]:
+        symptom = misclassified(int(bug))
+        (found,) = group_sufficiency(box, prior, symptom, [np.array(members)], proposed)
+        truth = by_hand(box, prior, symptom, np.array(members), proposed)
+        if np.isfinite(truth):
+            assert found == pytest.approx(truth, abs=1e-9)
+            answered += truth > 0.0
+    assert answered > 0
+
+
+def test_a_group_of_one_label_is_that_label(small: tuple[Task, GrayBox, Prior]) -> None:
+    task, box, prior = small
+    symptom = misclassified(int(task.bugs[0]))
+    alone = sufficiency(box, prior, symptom, engine="enumeration").ps
+    together = group_sufficiency(box, prior, symptom, [np.array([i]) for i in range(9)], 1 - task.train.codes)
+    np.testing.assert_allclose(together, alone, atol=1e-9)
+    assert alone.max() > 0
+
+
+def test_a_group_of_one_label_of_many(large: tuple[Task, GrayBox, Prior]) -> None:
+    task, box, prior = large
+    symptom = log_loss_above_boundary(task.margins(task.learner, task.test), task.bugs)
+    alone = sufficiency(box, prior, symptom).ps
+    rows = np.argsort(-alone)[:5]
+    together = group_sufficiency(box, prior, symptom, [np.array([row]) for row in rows], 1 - task.train.codes)
+    np.testing.assert_allclose(together, alone[rows], atol=1e-6)
+
+
+def test_a_guilty_group_is_more_sufficient_than_any_of_its_labels(large: tuple[Task, GrayBox, Prior]) -> None:
+    task, box, prior = large
+    symptom = log_loss_above_boundary(task.margins(task.learner, task.test), task.bugs)
+    alone = sufficiency(box, prior, symptom).ps
+    top, idle = np.argsort(-alone)[:15], np.argsort(alone)[:15]
+    guilty, innocent = group_sufficiency(box, prior, symptom, [top, idle], 1 - task.train.codes)
+    assert guilty > alone.max()
+    assert innocent < guilty
+
+
+def test_where_the_symptom_is_no_linear_constraint_a_group_has_no_ps(small: tuple[Task, GrayBox, Prior]) -> None:
+    task, box, prior = small
+    some, one = at_least(1, task.bugs[:2].tolist()), misclassified(int(task.bugs[0]))
+    groups, proposed = [np.array([0, 1]), np.array([2])], 1 - task.train.codes
+    assert np.isnan(group_sufficiency(box, prior, some, groups, proposed)).tolist() == [True, True]
+    assert np.isnan(group_sufficiency(graybox_of("retrain", task), prior, one, groups, proposed)).tolist() == [True] * 2
+    assert group_sufficiency(box, prior, one, [], proposed) == []

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from psidebug.diagnosis.debug import debug
-    from psidebug.diagnosis.diagnosis import Diagnosis, Explanation
+    from psidebug.diagnosis.diagnosis import Diagnosis
+    from psidebug.diagnosis.explanation import Explanation
     from psidebug.errors import PsiError
     from psidebug.task import Task
 
@@ -22,7 +23,7 @@ __all__ = ["Diagnosis", "Explanation", "PsiError", "Task", "__version__", "debug
 _HOMES = {
     "debug": "psidebug.diagnosis.debug",
     "Diagnosis": "psidebug.diagnosis.diagnosis",
-    "Explanation": "psidebug.diagnosis.diagnosis",
+    "Explanation": "psidebug.diagnosis.explanation",
     "PsiError": "psidebug.errors",
     "Task": "psidebug.task",
 }

@@ -18,7 +18,8 @@
     │   ├── InvalidWeights        sample weights that are no weights, or that the learner cannot take
     │   ├── InvalidPrior          not a probability, or of the wrong length
     │   ├── InvalidSymptom        the symptom cannot be stated on this task
-    │   └── UnknownOption         a name that is not among the choices
+    │   ├── UnknownOption         a name that is not among the choices
+    │   └── UnreadableRun         no saved run, a damaged one, or one made by a newer Psi
     ├── LearnerError              the learner cannot be used
     │   ├── NotAClassifier        no fit and predict, or a regressor
     │   ├── LearnerMismatch       fitted on other rows, labels, classes or columns than those given
@@ -30,6 +31,7 @@
     │   ├── SymptomAbsent         the symptom does not hold for the labels as given
     │   └── NoWorldWithout        no world of the prior is free of the symptom
     └── OutputError               a result could not be written; nothing half-written is left
+        └── OtherRun              something else is where a run is to be saved
 """
 
 from __future__ import annotations
@@ -103,6 +105,10 @@ class UnknownOption(InputError):
     """A name that is not among the choices."""
 
 
+class UnreadableRun(InputError):
+    """No saved run, a damaged one, or one made by a newer Psi."""
+
+
 class LearnerError(PsiError):
     """The learner cannot be used."""
 
@@ -145,3 +151,7 @@ class NoWorldWithout(InferenceError):
 
 class OutputError(PsiError, OSError):
     """A result could not be written; nothing half-written is left."""
+
+
+class OtherRun(OutputError):
+    """Something else is where a run is to be saved."""

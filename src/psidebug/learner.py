@@ -18,10 +18,11 @@ from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from psidebug.errors import InvalidWeights, LearnerFailed, LearnerMismatch, NotAClassifier
+from psidebug.errors import InvalidWeights, LearnerFailed, LearnerMismatch, NotAClassifier, PsiError
 from psidebug.labels import Codes
 from psidebug.tables import Table, check_finite, column_names
 
+SMOOTHING = 0.01
 Classifier = Any  # anything with scikit-learn's fit, predict, get_params
 
 
@@ -214,9 +215,15 @@ def scores(model: Classifier, features: Table, codes_of: dict[Any, int], size: i
     """Scores f_k(x) of the K classes, shape (rows, K), whose largest is the predicted class.
 
     They are the learner's own decision function where it has one per class (two classes: 0 and f), otherwise the
-    logarithm of its probabilities. A class that the fitted model does not know scores -∞.
+    logarithm of its probabilities, smoothed where they are shares of votes or rows. A class that the fitted model does
+    not know scores -∞.
     """
-    raw = _raw_scores(model, features)
+    try:
+        raw = _raw_scores(model, features)
+    except PsiError:
+        raise
+    except Exception as error:  # for instance a category that was not among the rows it was trained on
+        raise _failed(model, error, features, "the features", "could not score the rows") from error
     known = [codes_of[value] for value in np.asarray(model.classes_).tolist()]
     full = np.full((len(raw), size), -np.inf)
     full[:, known] = raw
@@ -238,7 +245,21 @@ def _raw_scores(model: Classifier, features: Table) -> npt.NDArray[np.float64]:
             f"decision_function_shape='ovr' or probability=True."
         )
     probability = np.asarray(model.predict_proba(features), dtype=np.float64)
-    return np.log(np.clip(probability, 1e-15, 1.0))
+    return log_shares(probability) if _counts(final_step(model)) else np.log(np.clip(probability, 1e-15, 1.0))
+
+
+def log_shares(shares: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """log((p + a) / (1 + K a)), a = 0.01, of shares p of votes or of training rows over the last axis of K classes.
+
+    A share of exactly 0 says that no such row was seen, not that there is none: its own logarithm would let a few such
+    points decide the log loss. The order of the classes stays, and with it the prediction.
+    """
+    return np.asarray(np.log((shares + SMOOTHING) / (1.0 + shares.shape[-1] * SMOOTHING)))
+
+
+def _counts(model: Classifier) -> bool:
+    """Whether probabilities are shares of votes or of rows: trees, forests, bags, nearest neighbours."""
+    return any(hasattr(model, name) for name in ("tree_", "estimators_", "n_samples_fit_"))
 
 
 def margins(scores: npt.NDArray[np.float64], codes: Codes) -> npt.NDArray[np.float64]:

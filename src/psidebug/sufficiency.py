@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,7 +17,7 @@ from psidebug.inference.linear import LinearSymptom
 from psidebug.inference.linear_learner import LinearLearner
 from psidebug.inference.sampling import sampling
 from psidebug.inference.tilting import tilting
-from psidebug.priors import Floats, Prior
+from psidebug.priors import Codes, Floats, Prior
 from psidebug.program.distributions import Labels
 from psidebug.program.expressions import Learner
 from psidebug.symptoms import LogLossAbove, Symptom
@@ -64,6 +64,32 @@ def sufficiency(
             watched, renumbered = _watched(symptom)
             answer = enumeration(prior, _asked(graybox, watched), renumbered)
     return replace(answer, reason=f"{why}{answer.reason}")
+
+
+def group_sufficiency(
+    graybox: GrayBox, prior: Prior, symptom: Symptom, groups: Sequence[npt.NDArray[np.intp]], proposed: Codes
+) -> list[float]:
+    """PS of each group of labels, as one cause: its labels are all as given, or all as proposed (N,).
+
+    PS(S) = P( φ(Â(w[Y_S ← y_S])) | ¬φ(Â(w)), Y_S ≠ y_S ): the same program with one label in place of the group, whose
+    effect is c_S = Σ_{i∈S} c_i and whose rate is the group's mean rate. NaN where the symptom is not one linear
+    constraint.
+    """
+    line = symptom.linearised(graybox.actual) if isinstance(graybox, LinearGrayBox) else None
+    if line is None or not isinstance(graybox, LinearGrayBox):
+        return [float("nan")] * len(groups)
+    effects = np.asarray(graybox.effects(line.weights))
+    answers = []
+    for members in groups:
+        others = np.setdiff1d(np.arange(prior.size), members)
+        together, moves = np.zeros((2, 1, prior.classes))
+        together[0, 1] = effects[members, proposed[members]].sum()
+        rate = float(np.clip(prior.rates[members].mean(), 1e-6, 1.0 - 1e-6))
+        moves[0, :2] = 1.0 - rate, rate
+        joined = Prior(np.append(prior.given[others], 0), np.concatenate([prior.moves[others], moves]))
+        cause = LinearSymptom(joined, np.concatenate([effects[others], together]), line.threshold)
+        answers.append(float(closed_form(cause).ps[-1]))
+    return answers
 
 
 def _cheapest(graybox: GrayBox, prior: Prior, symptom: Symptom) -> tuple[str, str]:

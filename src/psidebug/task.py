@@ -150,6 +150,20 @@ class Task:
             self.learner, features, self.encoding.native[codes], sample_weight=weights, seed=self.seed
         )
 
+    def after(self, codes: Codes) -> Task:
+        """The task of the next round: the same rows with these labels (N,), the learner trained on them, its errors."""
+        model = self.refit(codes)
+        predicted = self.predict(model, self.test)
+        return replace(
+            self,
+            learner=model,
+            train=LabelledSet(self.train.features, codes),
+            predicted=predicted,
+            bugs=np.flatnonzero(predicted != self.test.codes),
+            given_labels=self.encoding.decode(codes),
+            fitted_by_user=False,
+        )
+
     def predict(self, model: learners.Classifier, on: LabelledSet) -> Codes:
         """Classes that a fitted model gives to these rows."""
         return _predicted(self.encoding, model, on.features, "the features")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.metadata
 import importlib.resources
 import inspect
@@ -20,7 +21,10 @@ import psidebug
 from tests.conftest import Planted
 
 SUSPECT_COLUMNS = ["row", "given", "proposed", "ps", "ps_low", "ps_high", "p_wrong"]
-SLICE_COLUMNS = ["condition", "given", "rows", "suspects", "z", "corrected", "gain", "test_error"]
+SLICE_COLUMNS = [
+    "condition", "given", "rows", "suspects", "ps", "z", "p_value", "corrected", "gain", "test_error",
+]  # fmt: skip
+EXPLANATION_COLUMNS = ["explanation", "evidence", "charge", "corrected", "gain", "gain_error", "proved"]
 
 
 def test_the_public_names() -> None:
@@ -52,6 +56,7 @@ def test_debug_takes_its_data_in_order_and_its_options_by_name() -> None:
         "graybox": "auto",
         "engine": "auto",
         "check_fidelity": True,
+        "rounds": 1,
         "rng": None,
         "progress": None,
     }
@@ -72,9 +77,12 @@ def test_the_door_takes_what_debug_takes() -> None:
 
 def test_the_face_of_a_diagnosis() -> None:
     names = {name for name in dir(psidebug.Diagnosis) if not name.startswith("_")}
+    names |= {each.name for each in dataclasses.fields(psidebug.Diagnosis)}
     assert {"fidelity", "notes"} <= names
     assert {"suspects", "slices", "repaired_labels", "explain", "report", "verdict", "nothing_to_debug"} <= names
-    assert list(inspect.signature(psidebug.Diagnosis.explain).parameters) == ["self", "test_row"]
+    assert {"explanations", "hypotheses", "p_wrong", "proposed", "curve", "controls", "tried", "correction"} <= names
+    assert {"later", "reviewed", "verify"} <= names
+    assert list(inspect.signature(psidebug.Diagnosis.explain).parameters) == ["self", "test_row", "budget"]
     assert list(inspect.signature(psidebug.Diagnosis.report).parameters) == ["self", "path"]
 
 
@@ -96,9 +104,13 @@ def test_the_columns_of_the_results(planted: Planted, make: type) -> None:
     assert columns(found.suspects) == SUSPECT_COLUMNS
     assert columns(found.slices) == SLICE_COLUMNS
     assert columns(found.explain(int(found.task.bugs[0])).causes) == SUSPECT_COLUMNS
+    assert columns(found.explanations) == EXPLANATION_COLUMNS
+    assert found.explanations.shape[0] == len(found.hypotheses) > 1
     quiet = psidebug.debug(LogisticRegression(), X_train, planted.y_train, X_test, planted.y_test, bugs=[])
     assert columns(quiet.suspects) == SUSPECT_COLUMNS
     assert columns(quiet.slices) == SLICE_COLUMNS
+    assert columns(quiet.explanations) == EXPLANATION_COLUMNS
+    assert quiet.explanations.shape[0] == 0
 
 
 HEAVY = [

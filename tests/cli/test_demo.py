@@ -88,7 +88,7 @@ def test_the_demo_finds_the_planted_cause(demo: subprocess.CompletedProcess[str]
     before, after = map(float, re.findall(r"kept apart +([\d.]+) → ([\d.]+)", demo.stdout)[0])
     assert after < before - 0.04
     right = re.findall(r"(\d+) of 900 training labels are now right", demo.stdout)
-    assert int(right[0]) >= 890
+    assert int(right[0]) >= 880
     assert "[demo].html" in demo.stdout
     assert "digit = 4" in report.read_text(encoding="utf-8")
     assert [path.name for path in report.parent.iterdir()] == ["[demo].html"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from psidebug.graybox.trees.ensemble import Ensemble
 from psidebug.graybox.trees.linear import Leaf, LeafResidual
 from psidebug.graybox.trees.passes import walk, weighed
 from psidebug.graybox.trees.refit import LeafRefit
+from psidebug.graybox.trees.refits import LeafRefits, nearby
 from psidebug.graybox.trees.tangent import tangent
 from psidebug.graybox.trees.trace import trace_at
 from psidebug.graybox.trees.weighting import one_hot
@@ -167,11 +168,25 @@ def derivative_is_that_of_the_refit(case: Case) -> None:
         np.testing.assert_allclose(found, difference, rtol=0, atol=1e-6 * np.abs(difference).max())
 
 
+def other_regions_lead_to_the_learner_of_their_labels(case: Case) -> None:
+    """In the regions of another world, the way from the given labels to that world is the way back, turned round."""
+    for classes in (2, 3) if "many classes" in case.takes else (2,):
+        task_ = task(case.model(), classes=classes)
+        given, world = task_.train.codes, nearby(task_, np.random.default_rng(task_.seed))
+        there = replace(task_, learner=task_.refit(world), train=replace(task_.train, codes=world))
+        back = LeafRefit(there).margins(np.stack([world, given]))
+        here = LeafRefits(task_, structures=1).margins(np.stack([given, world]))
+        scale = max(1.0, float(np.abs(back).max()))
+        np.testing.assert_allclose(here[0], Ensemble.of(task_).actual, rtol=0, atol=1e-12 * scale)
+        np.testing.assert_allclose(here[1] - here[0], back[0] - back[1], rtol=0, atol=1e-5 * scale)
+        assert np.abs(here[1] - here[0]).max() > 0.01
+
+
 def points_are_a_choice_of_rows(case: Case) -> None:
     task_ = task(case.model())
     ensemble, worlds = Ensemble.of(task_), some_worlds(task_)
     points = np.array([7, 3, 50])
-    for form in (Leaf, LeafResidual, LeafRefit, LeafDerivative):
+    for form in (Leaf, LeafResidual, LeafRefit, LeafRefits, LeafDerivative):
         box: Any = form(task_, ensemble)
         np.testing.assert_allclose(box.margins(worlds, points), box.margins(worlds)[:, points], rtol=1e-12)
         assert box.margins(worlds[:0]).shape == (0, 60, 1)
@@ -210,6 +225,7 @@ CHECKS: tuple[Callable[[Case], None], ...] = (
     reproduces_raw_scores_with_sample_weights,
     linear_forms_add_up,
     derivative_is_that_of_the_refit,
+    other_regions_lead_to_the_learner_of_their_labels,
     points_are_a_choice_of_rows,
     refuses_other_labels,
     refuses_other_rows,

@@ -14,6 +14,7 @@ import pytest
 from psidebug.graybox.adapters import REGISTRY
 from psidebug.graybox.retrain import Retrain
 from psidebug.graybox.trees.refit import LeafRefit
+from psidebug.graybox.trees.refits import LeafRefits
 from tests.conformance.adapter_checks import CHECKS, Case, some_worlds, task
 
 RECIPE = pathlib.Path(__file__).parents[2] / "docs" / "recipes" / "new_adapter.md"
@@ -40,4 +41,5 @@ def test_leaf_refit_is_retraining_where_splits_do_not_follow_labels(stump_booste
     worlds = some_worlds(task_, flips=40)
     refit, retrain = LeafRefit(task_).margins(worlds), Retrain(task_).margins(worlds)
     np.testing.assert_allclose(refit, retrain, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(LeafRefits(task_).margins(worlds), retrain, rtol=0, atol=1e-12)
     assert np.abs(refit - refit[0]).max() > 0.1

@@ -127,13 +127,23 @@ def test_a_number_and_the_object_it_stands_for_are_the_same(planted: Planted, ta
     assert_same_suspects(by_number, by_row)
 
 
-def test_a_row_that_cannot_be_wrong_is_no_suspect(planted: Planted) -> None:
-    rates = np.where(np.arange(120) < 60, 0.1, 0.0)
+def test_a_row_that_cannot_be_wrong_is_no_suspect() -> None:
+    """Not even inside a slice that is guilty, and whoever confirms a suspect later on."""
+    data = planted_rows(train=400, test=200)
+    free = np.arange(400) < 300
     found = psidebug.debug(
-        LogisticRegression(), planted.X_train, planted.y_train, planted.X_test, planted.y_test, prior=rates
-    )
+        LogisticRegression(), data.X_train, data.y_train, data.X_test, data.y_test,
+        prior=np.where(free, 0.1, 0.0), check_fidelity=False,
+    )  # fmt: skip
     assert len(found.suspects) > 0
-    assert found.suspects["row"].max() < 60
+    assert found.suspects["row"].max() < 300
+    assert any(each.slices for each in found.hypotheses), "slices were asked too"
+    assert (found.repaired_labels != data.y_train)[data.wrong & free].mean() > 0.5
+    for each in found.hypotheses:
+        np.testing.assert_array_equal(each.p_wrong(found.task.train.codes)[~free], 0.0)
+    np.testing.assert_array_equal(found.repaired_labels[~free], data.y_train[~free])
+    again = found.reviewed(confirmed=found.suspects["row"].iloc[:3].tolist())
+    np.testing.assert_array_equal(again.p_wrong[~free], 0.0)
 
 
 OPTION = st.one_of(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,7 +16,17 @@ from sklearn.linear_model import LogisticRegression
 
 import psidebug
 from psidebug.diagnosis.conditions import Condition
-from psidebug.diagnosis.repair import LEAST_Z, LEAST_Z_OF_ROWS, Correction, best_of, propose, relabelled
+from psidebug.diagnosis.evidence.hypotheses import Hypothesis
+from psidebug.diagnosis.repair import (
+    LEAST_Z,
+    LEAST_Z_OF_ROWS,
+    Correction,
+    best_of,
+    enough_evidence,
+    propose,
+    relabelled,
+    told,
+)
 from psidebug.diagnosis.slices import Slice
 from psidebug.diagnosis.verification import ErrorRate, Judge, Verification
 from psidebug.task import Task
@@ -100,8 +112,9 @@ def test_the_rule_as_it_is_stated(tried: list[Correction]) -> None:
 
 def test_the_diagnosis_applies_the_rule_to_what_was_tried(planted: Planted) -> None:
     found = psidebug.debug(LogisticRegression(), planted.X_train, planted.y_train, planted.X_test, planted.y_test)
-    gains = [each.verified.gain for each in found.tried]
-    assert gains == sorted(gains, reverse=True)
+    surplus = [each.hypothesis.evidence - each.hypothesis.charge for each in found.tried if each.hypothesis]
+    assert len(surplus) == len(found.tried) > 1
+    assert surplus == sorted(surplus, reverse=True)
     assert found.correction is best_of(found.tried)
     assert found.correction is not None
     changed = found.repaired_labels != planted.y_train
@@ -172,3 +185,61 @@ def test_the_tick_counts_to_the_end(planted: Planted) -> None:
     assert [done for done, _ in retraining] == list(range(1, len(retraining) + 1))
     assert retraining[-1][0] == retraining[-1][1]
     assert [stage for stage, *_ in seen][:1] == ["checking"]
+
+
+# ── explanations ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def explained(evidence: float, charge: float, gain: float, error: float = 1.0) -> Correction:
+    nothing: Any = None
+    cause = Hypothesis((), nothing, NOBODY, (), np.empty((0, 2)), evidence, charge)
+    return replace(correction(gain, error), hypothesis=cause)
+
+
+def test_an_explanation_needs_evidence_and_a_gain() -> None:
+    assert best_of([explained(10.0, 12.0, gain=50.0)]) is None, "not likely"
+    assert best_of([explained(50.0, 12.0, gain=1.9)]) is None, "retraining does not agree"
+    assert best_of([explained(50.0, 12.0, gain=-3.0)]) is None
+    assert best_of([explained(50.0, 12.0, gain=2.1)]) is not None
+
+
+def test_of_explanations_the_one_with_the_most_evidence_is_chosen_whatever_the_order() -> None:
+    most, gains, costly = (
+        explained(50.0, 12.0, gain=2.5), explained(45.0, 12.0, gain=20.0), explained(60.0, 40.0, gain=30.0)
+    )  # fmt: skip
+    unproved = explained(90.0, 12.0, gain=0.5)
+    for tried in itertools.permutations([most, gains, costly, unproved]):
+        assert best_of(tried) is most
+
+
+def test_a_test_set_that_can_calibrate_a_labeller(planted: Planted) -> None:
+    def enough(rows: npt.NDArray[np.intp]) -> bool:
+        task = Task.of(
+            LogisticRegression(), planted.X_train, planted.y_train, planted.X_test[rows], planted.y_test[rows]
+        )
+        return enough_evidence(task)
+
+    good, bad = (np.flatnonzero(planted.y_test == label) for label in ("good", "bad"))
+    assert enough(np.arange(30))
+    assert not enough(np.arange(29))
+    assert enough(np.concatenate([good[:28], bad[:3]]))
+    assert not enough(np.concatenate([good[:30], bad[:2]]))
+
+
+def test_an_explanation_in_words(planted: Planted) -> None:
+    task, nothing = task_of(planted), np.empty(0)
+    unheard: Any = None
+    first = Slice((Condition("c", "=", (1,)),), 0, NOBODY, 3.0)
+    second = Slice((Condition("d", ">", (2,)), Condition("e", "missing")), 1, NOBODY, 3.0)
+    rates = np.array([[0.97, 0.03], [0.4, 0.6]])
+
+    def words(*slices: Slice) -> str:
+        return told(task, Hypothesis(slices, unheard, NOBODY, (rates,), nothing, 0.0, 0.0))
+
+    assert task.encoding.classes[0] == "bad"
+    assert words(first) == "rows with c = 1, labelled 'bad', were mislabelled"
+    assert words(first, second) == (
+        "rows with c = 1, labelled 'bad', were mislabelled and rows with d > 2 and e is missing, labelled 'good', were "
+        "mislabelled"
+    )
+    assert words() == "labels are wrong here and there, most often 'good' recorded as 'bad' (40% of them)"

@@ -14,10 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest, norm
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
 from sklearn.preprocessing import LabelEncoder
 from sklearn.svm import SVC
 
 import psidebug
+from psidebug.diagnosis.controls import Change, highest_losses_moved, moved_at_random
 from psidebug.diagnosis.repair import Correction, best_of
 from psidebug.diagnosis.verification import ErrorRate, Judge
 from psidebug.errors import LearnerFailed
@@ -36,6 +38,33 @@ def test_the_interval_is_wilsons(of: int, data: st.DataObject) -> None:
     assert high == pytest.approx(expected.high, abs=1e-12)
     assert ErrorRate(wrong, of).rate == wrong / of
     assert 0.0 <= low <= wrong / of <= high <= 1.0
+
+
+@settings(derandomize=True, max_examples=100, deadline=None)
+@given(st.integers(1, 400), st.data())
+def test_a_change_is_mcnemars_and_agresti_and_mins(of: int, data: st.DataObject) -> None:
+    fixed = data.draw(st.integers(0, of))
+    broken = data.draw(st.integers(0, of - fixed))
+    change = Change(fixed, broken, of)
+    # mid-p: the exact two-sided p-value less the probability of what was seen; 1 for equal counts
+    exact = binomtest(fixed, fixed + broken).pvalue if fixed + broken else 1.0
+    seen = math.comb(fixed + broken, fixed) / 2 ** (fixed + broken)
+    assert change.p_value == pytest.approx(1.0 if fixed == broken else exact - seen, abs=1e-12)
+    # the variance of broken - fixed over four cells of half a row more each, as of a multinomial
+    cells = np.array([broken + 0.5, fixed + 0.5, of - fixed - broken + 1.0])
+    shares, signs = cells / (of + 2), np.array([1.0, -1.0, 0.0])
+    centre = shares @ signs
+    half = 1.96 * math.sqrt((shares @ signs**2 - centre**2) / (of + 2))
+    low, high = change.interval
+    assert [low, high] == pytest.approx([max(centre - half, -1.0), min(centre + half, 1.0)], abs=1e-12)
+    assert low < change.difference < high or abs(change.difference) == 1.0
+    assert change.difference == (broken - fixed) / of
+
+
+def test_a_p_value_worked_out_by_hand() -> None:
+    """Nine fixed and one broken: 2 P(X = 0) + P(X = 1) = (2 + 10) / 2¹⁰."""
+    assert Change(fixed=9, broken=1, of=50).p_value == pytest.approx(12 / 1024)
+    assert Change(fixed=0, broken=0, of=50).p_value == 1.0
 
 
 def three_classes(planted: Planted) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
@@ -78,6 +107,15 @@ def test_every_number_of_a_verification(planted: Planted, classes: int, weighted
     assert effect.points_broken == (now & ~was).sum()
     for rate, fitted in ((effect.validation_before, before), (effect.validation_after, after)):
         assert rate == ErrorRate(int((fitted.predict(X_validation) != y_validation).sum()), len(y_validation))
+    np.testing.assert_array_equal(effect.wrong_after, now)
+    assert effect.test_change == Change(int((was & ~now).sum()), int((now & ~was).sum()), len(y_test))
+    assert effect.p_value == effect.test_change.p_value
+    was, now = before.predict(X_validation) != y_validation, after.predict(X_validation) != y_validation
+    assert effect.validation_change == Change(int((was & ~now).sum()), int((now & ~was).sum()), len(y_validation))
+    losses = [log_loss(y_test, fitted.predict_proba(planted.X_test)) for fitted in (before, after)]
+    assert [effect.log_loss_before, effect.log_loss_after] == pytest.approx(losses, rel=1e-9)
+    losses = [log_loss(y_validation, fitted.predict_proba(X_validation)) for fitted in (before, after)]
+    assert effect.validation_gain == pytest.approx((losses[0] - losses[1]) * len(y_validation), rel=1e-9)
 
     column = np.searchsorted(before.classes_, y_test)
     points = np.arange(len(y_test))
@@ -94,15 +132,36 @@ def test_without_validation_rows_nothing_is_said_of_them(planted: Planted) -> No
     effect = Judge(task).verify(task.train.codes)
     assert effect.validation_before is None
     assert effect.validation_after is None
+    assert effect.validation_change is None
+    assert effect.validation_gain is None
+    assert "validation" not in str(effect)
+    assert effect.p_value == 1.0
     assert (effect.corrected, effect.gain, effect.bugs_fixed, effect.points_broken) == (0, 0.0, 0, 0)
 
 
 def test_a_judge_counts_its_fits(planted: Planted) -> None:
     task = Task.of(LogisticRegression(), planted.X_train, planted.y_train, planted.X_test, planted.y_test)
     judge = Judge(task)
-    judge.verify(task.train.codes)
     judge.fit(task.train.codes, rows=np.arange(60))
+    assert judge.fits == 1
+    judge.verify(task.train.codes)  # the model came from these
+    assert judge.fits == 1
+    other = 1 - task.train.codes
+    assert not judge.knows(other)
+    effect = judge.verify(other)
     assert judge.fits == 2
+    assert judge.knows(other)
+    assert judge.verify(other.astype(np.int8)) is effect
+    assert judge.fits == 2
+
+
+def test_labels_that_cannot_be_trained_on_are_tried_once(planted: Planted) -> None:
+    task = Task.of(LogisticRegression(), planted.X_train, planted.y_train, planted.X_test, planted.y_test)
+    judge = Judge(task)
+    for _ in range(2):
+        with pytest.raises(LearnerFailed, match="could not be fitted"):
+            judge.verify(np.zeros_like(task.train.codes))
+    assert judge.fits == 1
 
 
 def test_labels_that_lose_a_class_are_never_an_improvement(planted: Planted) -> None:
@@ -137,3 +196,110 @@ def test_corrections_are_compared_with_a_fresh_fit(planted: Planted) -> None:
     same = SVC().fit(planted.X_train, planted.y_train)
     found = psidebug.debug(same, planted.X_train, planted.y_train, planted.X_test, planted.y_test)
     assert not any("fresh fit" in note for note in found.notes)
+
+
+def test_the_random_control_moves_as_many_between_each_pair_of_classes() -> None:
+    rng = np.random.default_rng(0)
+    given = rng.integers(0, 3, size=300)
+    codes = given.copy()
+    codes[rng.choice(300, size=40, replace=False)] = 2
+    control = moved_at_random(given, codes, rng)
+    pairs = 3 * given
+    np.testing.assert_array_equal(np.bincount(pairs + control, minlength=9), np.bincount(pairs + codes, minlength=9))
+    assert np.any(control != codes)
+    hit = np.zeros(300)
+    for _ in range(400):
+        hit += moved_at_random(given, codes, rng) != given
+    free = given != 2
+    share = (codes != given).sum() / free.sum()
+    # every row of the classes that move is drawn as often, within 5 standard deviations; the others never
+    assert np.all(hit[~free] == 0)
+    rate = np.array([(codes != given)[given == each].mean() for each in given])
+    assert np.all(np.abs(hit - 400 * rate)[free] < 5 * np.sqrt(400 * rate * (1 - rate))[free])
+    assert hit[free].mean() == pytest.approx(400 * share)
+
+
+def test_the_highest_losses_move_to_the_class_believed(planted: Planted) -> None:
+    y_train, y_test = three_classes(planted)
+    task = Task.of(LogisticRegression(), planted.X_train, y_train, planted.X_test, y_test)
+    given = task.train.codes
+    probability = task.learner.predict_proba(planted.X_train)
+    losses = -np.log(probability[np.arange(len(given)), given])
+    count = 15
+    control = highest_losses_moved(given, task.margins(task.learner, task.train), count)
+    chosen = np.flatnonzero(control != given)
+    assert set(chosen) == set(np.argsort(-losses)[:count])
+    probability[np.arange(len(given)), given] = 0.0
+    np.testing.assert_array_equal(control[chosen], probability[chosen].argmax(axis=1))
+
+
+def test_a_correction_beside_its_controls(planted: Planted) -> None:
+    task = Task.of(LogisticRegression(), planted.X_train, planted.y_train, planted.X_test, planted.y_test)
+    judge = Judge(task)
+    codes = task.train.codes.copy()
+    codes[planted.wrong] = 1 - codes[planted.wrong]
+    effect = judge.verify(codes)
+    found = judge.controls(codes, np.random.default_rng(0))
+    assert judge.fits == 3
+    assert found.correction is effect
+    assert found.at_random is not None
+    assert found.highest_loss is not None
+    assert found.at_random.corrected == found.highest_loss.corrected == effect.corrected == planted.wrong.sum()
+    assert effect.gain > max(found.at_random.gain, found.highest_loss.gain)
+    ours, theirs = effect.wrong_after, found.at_random.wrong_after
+    assert found.against(found.at_random) == Change(int((theirs & ~ours).sum()), int((ours & ~theirs).sum()), len(ours))
+    again = Judge(task).controls(codes, np.random.default_rng(0))
+    assert str(again) == str(found)
+
+
+class Stubborn(LogisticRegression):  # type: ignore[misc]
+    """A learner that cannot be trained unless its last row is labelled b."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Stubborn:
+        if y[-1] != "b":
+            raise ValueError("the last row must be a b")
+        super().fit(X, y, sample_weight)
+        return self
+
+
+def test_a_control_that_cannot_be_trained_on_is_none() -> None:
+    """The last row, a b among as, has the highest loss."""
+    X = np.array([[0.0], [0.1], [0.2], [0.3], [5.0], [0.05]])
+    task = Task.of(Stubborn(), X, list("aaaabb"), X, list("aaaaba"))
+    codes = task.train.codes.copy()
+    codes[0] = 1
+    found = Judge(task).controls(codes, np.random.default_rng(0))
+    assert found.highest_loss is None
+    assert found.at_random is not None
+    assert "cannot be trained" in str(found)
+
+
+def test_the_tables_show_every_figure(planted: Planted) -> None:
+    other = planted_rows(seed=5)
+    task = Task.of(
+        LogisticRegression(), planted.X_train, planted.y_train, planted.X_test, planted.y_test,
+        X_validation=other.X_test, y_validation=other.y_test,
+    )  # fmt: skip
+    judge = Judge(task)
+    codes = task.train.codes.copy()
+    codes[planted.wrong] = 1 - codes[planted.wrong]
+    found = judge.controls(codes, np.random.default_rng(0))
+    effect = found.correction
+    lines = {line[:23].strip(): line[23:].strip() for line in str(effect).splitlines()}
+    assert lines["labels corrected"] == str(planted.wrong.sum())
+    assert lines["bugs fixed"] == str(effect.bugs_fixed)
+    assert lines["points broken"] == str(effect.points_broken)
+    assert effect.validation_before is not None
+    for name, rate in (
+        ("test error before", effect.test_before),
+        ("validation error before", effect.validation_before),
+    ):
+        low, high = rate.interval
+        assert lines[name] == f"{rate.rate:.3f} ({low:.3f}, {high:.3f})"
+    assert lines["test error change, p"] == f"{effect.p_value:.2g}"
+    assert lines["gain in nats"] == f"{effect.gain:+.1f} ± {effect.gain_error:.1f}"
+    assert found.at_random is not None
+    head, *rows = str(found).splitlines()
+    assert head.split("  ")[-1].strip() == "highest losses"
+    shown = next(row for row in rows if row.startswith("test error after"))
+    assert shown.index(str(found.at_random.test_after)) == head.index("random flips")

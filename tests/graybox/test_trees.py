@@ -10,6 +10,7 @@ import pytest
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
+from psidebug.errors import UnknownOption
 from psidebug.graybox.protocol import LinearGrayBox
 from psidebug.graybox.retrain import Retrain
 from psidebug.graybox.trees import passes
@@ -17,8 +18,10 @@ from psidebug.graybox.trees.derivative import LeafDerivative
 from psidebug.graybox.trees.ensemble import Ensemble
 from psidebug.graybox.trees.forms import FORMS
 from psidebug.graybox.trees.linear import Leaf, LeafResidual
+from psidebug.graybox.trees.loss import Sigmoid
 from psidebug.graybox.trees.profile import leaf_indices
 from psidebug.graybox.trees.refit import LeafRefit
+from psidebug.graybox.trees.refits import LeafRefits, nearby, regrown
 from psidebug.graybox.trees.start import Start, recognised
 from psidebug.graybox.trees.weighting import Weighting, one_hot
 from psidebug.task import Task
@@ -64,11 +67,11 @@ def test_all_forms_agree_on_one_tree_from_zero() -> None:
 
 def test_forms_by_name() -> None:
     task = one_stump()
-    assert set(FORMS) == {"leaf", "leaf_residual", "leaf_refit", "leaf_derivative"}
+    assert set(FORMS) == {"leaf", "leaf_residual", "leaf_refit", "leaf_refits", "leaf_derivative"}
     for name, form in FORMS.items():
         box = form(task)
         assert box.name == name
-        assert isinstance(box, LinearGrayBox) == (name != "leaf_refit")
+        assert isinstance(box, LinearGrayBox) == (not name.startswith("leaf_refit"))
 
 
 def blobs(seed: int = 0, count: int = 400) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.intp]]:
@@ -105,7 +108,7 @@ def test_a_single_tree_follows_its_leaf_frequencies() -> None:
     leaf_of = task.learner.apply
     train, test = leaf_of(X[:300]), leaf_of(X[300:])
     share = np.array([world[0, train == leaf].mean() for leaf in test])
-    log_odds = np.log(np.clip(share, 1e-15, 1)) - np.log(np.clip(1 - share, 1e-15, 1))
+    log_odds = np.log(share + 0.01) - np.log(1 - share + 0.01)
     expected = np.where(task.test.codes == 1, log_odds, -log_odds)
     np.testing.assert_allclose(LeafRefit(task).margins(world)[0, :, 0], expected, atol=1e-9)
 
@@ -114,10 +117,77 @@ def test_a_forests_effects_are_finite_where_no_tree_votes_for_a_class() -> None:
     X, y = blobs()
     task = Task.of(RandomForestClassifier(5, random_state=0), X[:300], y[:300], X[300:], y[300:])
     box = LeafDerivative(task)
-    assert (np.abs(box.actual) > 30).any()  # probabilities of exactly 0
+    assert (np.abs(box.actual) > 4.6).any()  # probabilities of exactly 0
     effects = box.effects(np.ones_like(box.actual))
     assert np.isfinite(effects).all()
     assert np.abs(effects).max() < 1e3
+
+
+def test_a_trees_effects_have_the_slope_of_slightly_uncertain_labels() -> None:
+    """A flip in a leaf of n rows moves log odds by (1/(p̃+a) + 1/(1-p̃+a))/n, p̃ = 0.95 p + 0.05 (1-p), a = 0.01."""
+    X = np.array([-4.0, -3, -2, -1, 1, 2, 3, 4, 5, 6])[:, None]
+    y = np.array([1, 0, 0, 0, 1, 1, 1, 1, 1, 1])
+    tree = DecisionTreeClassifier(max_depth=1, min_samples_leaf=4, random_state=0)
+    task = Task.of(tree, X, y, np.array([[-1.5], [2.5]]), np.array([1, 1]))
+    for point, rows, p in ((0, slice(0, 4), 0.25), (1, slice(4, 10), 1.0)):
+        weights = np.zeros((2, 1))
+        weights[point] = 1.0
+        effects = LeafDerivative(task).effects(weights)[rows]
+        soft = 0.95 * p + 0.05 * (1 - p)
+        expected = (1 / (soft + 0.01) + 1 / (1 - soft + 0.01)) / len(effects)
+        np.testing.assert_allclose(effects[:, 1] - effects[:, 0], expected)
+
+
+def test_a_forest_grown_out_has_one_scale_in_all_forms() -> None:
+    X, y = blobs(count=700)
+    task = Task.of(RandomForestClassifier(30, random_state=0), X[:400], y[:400], X[400:], y[400:])
+    worlds = np.tile(task.train.codes, (12, 1))
+    rng = np.random.default_rng(1)
+    for world in worlds:
+        moved = rng.choice(400, 20, replace=False)
+        world[moved] = 1 - world[moved]
+    ensemble = Ensemble.of(task)
+    real, linear = (box(task, ensemble).margins(worlds) - ensemble.actual for box in (LeafRefit, LeafDerivative))
+    assert 0.8 < (real * linear).sum() / (linear**2).sum() < 1.4
+
+
+def test_scores_carried_as_exponentials_are_the_scores() -> None:
+    """And a score beyond what an exponential holds is as good as certain, never a 0 · ∞."""
+    loss, leaves = Sigmoid(), np.array([0, 1, 0])
+    f, s = np.array([[-3.0], [0.5], [40.0]]), np.array([[1.5], [-2.0]])
+    x = loss.carried(f)
+    loss.add(x, loss.step(s), leaves)
+    np.testing.assert_allclose(loss.scores(x), f + s[leaves], rtol=1e-12)
+    np.testing.assert_allclose(loss.probability(x), 1 / (1 + np.exp(-(f + s[leaves]))), rtol=1e-12)
+    extreme = loss.carried(np.array([[-1e4], [1e4]]))
+    for step in (1e5, -1e5):
+        loss.add(extreme, loss.step(np.full((1, 1), step)), np.array([0, 0]))
+        assert np.isin(loss.probability(extreme), (0.0, 1.0)).all()
+
+
+def test_regions_are_grown_on_labels_of_which_one_in_twenty_has_moved() -> None:
+    X, y = blobs()
+    y = y.copy()
+    y[7] = 2  # a class of one row
+    task = Task.of(DecisionTreeClassifier(max_depth=3), X, y, X[:50], y[:50])
+    draws = [nearby(task, np.random.default_rng(seed)) for seed in range(40)]
+    assert {int((draw != y).sum()) for draw in draws} == {20}
+    assert all(draw[7] == 2 for draw in draws)
+    assert len(np.unique([np.flatnonzero(draw != y) for draw in draws])) > 300
+    with pytest.raises(UnknownOption, match="structures takes a number of fits from 1, not 0"):
+        LeafRefits(task, structures=0)
+
+
+def test_the_mean_over_regions_is_that_of_its_parts() -> None:
+    X, y = blobs(count=300)
+    task = Task.of(GradientBoostingClassifier(n_estimators=5), X[:200], y[:200], X[200:], y[200:], seed=3)
+    ensemble, rng = Ensemble.of(task), np.random.default_rng(3)
+    parts = [LeafRefit(task, regrown(ensemble, task, nearby(task, rng))) for _ in range(2)]
+    world = 1 - task.train.codes[None]
+    np.testing.assert_allclose(
+        LeafRefits(task, ensemble).margins(world), (parts[0].margins(world) + parts[1].margins(world)) / 2
+    )
+    assert np.abs(parts[0].margins(world) - parts[1].margins(world)).max() > 0.01
 
 
 def test_blocks_of_rows_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -103,6 +103,9 @@ READ_TWO_CLASSES: dict[str, Callable[[], Any]] = {
         pos_bagging_fraction=0.5, neg_bagging_fraction=0.9, subsample_freq=1, random_state=3
     ),
     "xgboost scale_pos_weight": lambda: xgb(scale_pos_weight=2.0),
+    "xgboost softprob": lambda: xgb(objective="multi:softprob", num_class=2),
+    "xgboost softmax": lambda: xgb(objective="multi:softmax", num_class=2, subsample=0.7),
+    "lightgbm multiclass": lambda: lgbm(objective="multiclass", num_class=2),
     "catboost several steps": lambda: cat(leaf_estimation_iterations=4),
     "catboost ordered": lambda: cat(boosting_type="Ordered"),
     "catboost from the average": lambda: cat(boost_from_average=True),
@@ -159,9 +162,11 @@ REFUSED: dict[str, Callable[[], Any]] = {
     "path_smooth": lambda: lgbm(path_smooth=1.0),
     "booster='dart'": lambda: xgb(booster="dart"),
     "objective='binary:hinge'": lambda: xgb(objective="binary:hinge"),
+    "num_class": lambda: xgb(objective="multi:softprob", num_class=3),
     "max_delta_step": lambda: xgb(max_delta_step=1),
     "drawing subsamples": lambda: xgb(subsample=0.5, tree_method="exact"),
     "auto_class_weights": lambda: cat(auto_class_weights="Balanced"),
+    "loss_function='MultiClass'.*another library": lambda: cat(loss_function="MultiClass"),
     "leaf_estimation_method": lambda: cat(leaf_estimation_method="Gradient"),
     "not a tree ensemble": lambda: LogisticRegression(),
 }

@@ -11,6 +11,7 @@ import sys
 import click
 
 from psidebug import __version__
+from psidebug.cli.datasets import datasets
 from psidebug.cli.demo import demo
 from psidebug.errors import PsiError
 
@@ -28,6 +29,7 @@ def psi(context: click.Context) -> None:
 
 
 psi.add_command(demo)
+psi.add_command(datasets)
 
 
 def main() -> None:

@@ -103,8 +103,8 @@ def _show_suspects(console: Console, diagnosis: Diagnosis, data: MislabelledDigi
     _heading(console, "3. The suspects")
     _say(
         console,
-        "PS is the probability of sufficiency: in how many of the worlds where this label were different and the "
-        "errors gone, would putting it back bring them back.",
+        "How likely each label is wrong, and its PS, the probability of sufficiency as a cause: in how many of the "
+        "worlds where this label were different and the errors gone, would putting it back bring them back.",
     )
     estimates = diagnosis.estimates
     if estimates is None:
@@ -112,6 +112,7 @@ def _show_suspects(console: Console, diagnosis: Diagnosis, data: MislabelledDigi
     table = Table(box=None, padding=(0, 3))
     for name in ("training row", "given", "proposed"):
         table.add_column(name)
+    table.add_column("wrong", justify="right")
     table.add_column("PS", justify="right")
     table.add_column("in truth")
     task, classes = diagnosis.task, diagnosis.task.encoding.classes
@@ -119,7 +120,8 @@ def _show_suspects(console: Console, diagnosis: Diagnosis, data: MislabelledDigi
         table.add_row(
             str(task.rows[row]),
             str(classes[task.train.codes[row]]),
-            str(classes[estimates.proposed[row]]),
+            str(classes[diagnosis.proposed[row]]),
+            f"{diagnosis.p_wrong[row]:.2f}",
             f"{estimates.ps[row]:.2f}",
             f"a {data.digit_train[row]}",
         )
@@ -131,7 +133,7 @@ def _show_suspects(console: Console, diagnosis: Diagnosis, data: MislabelledDigi
         f"{found} of the {planted.sum()} planted errors are among the first {planted.sum()} of {len(planted)} rows.",
     )
     if diagnosis.fidelity is not None:
-        _say(console, f"How far to trust that: {diagnosis.fidelity}.")
+        _say(console, f"How far to trust PS: {diagnosis.fidelity}.")
     for note in diagnosis.notes:
         _say(console, escape(f"Note: {note}."))
 
@@ -146,7 +148,7 @@ def _show_slices(console: Console, diagnosis: Diagnosis) -> None:
     _say(
         console,
         f"[bold cyan]{best.slice.condition}[/], labelled [bold cyan]{label}[/]: {len(best.slice.members)} training "
-        f"rows, whose PS stands out by {best.slice.z:.0f} standard errors.",
+        f"rows that stand out by {best.slice.z:.0f} standard errors.",
     )
 
 

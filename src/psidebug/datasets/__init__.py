@@ -1,1 +1,57 @@
-"""Data to debug: the demo's digits; later the paper's four benchmarks."""
+"""Data to debug, each with known label errors: the demo's digits, the paper's four benchmarks, and four more.
+
+Every benchmark is a function of a seed: ``income(0)``, ``income(0, test=100, noise="one_sided")``. ``BENCHMARKS`` has
+them by name, ``DESIGNS`` says what each is made of, and ``psi datasets`` lists it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from psidebug.datasets.benchmark import Benchmark, Design, Learner, Sizes
+from psidebug.datasets.bundled import BREAST_CANCER, ODD_EVEN, TEN_DIGITS, breast_cancer, odd_even, ten_digits
+from psidebug.datasets.census import INCOME, income
+from psidebug.datasets.generated import CONCENTRIC, LINEAR, TWO_GAUSSIANS, concentric, linear, two_gaussians
+from psidebug.datasets.noise import Fault, Noise, Planted
+from psidebug.datasets.reviews import SENTIMENT, sentiment
+
+DESIGNS: tuple[Design, ...] = (
+    SENTIMENT,
+    INCOME,
+    TWO_GAUSSIANS,
+    CONCENTRIC,
+    LINEAR,
+    BREAST_CANCER,
+    TEN_DIGITS,
+    ODD_EVEN,
+)
+BENCHMARKS: Mapping[str, Callable[..., Benchmark]] = {
+    "sentiment": sentiment,
+    "income": income,
+    "two_gaussians": two_gaussians,
+    "concentric": concentric,
+    "linear": linear,
+    "breast_cancer": breast_cancer,
+    "ten_digits": ten_digits,
+    "odd_even": odd_even,
+}
+
+__all__ = [
+    "BENCHMARKS",
+    "DESIGNS",
+    "Benchmark",
+    "Design",
+    "Fault",
+    "Learner",
+    "Noise",
+    "Planted",
+    "Sizes",
+    "breast_cancer",
+    "concentric",
+    "income",
+    "linear",
+    "odd_even",
+    "sentiment",
+    "ten_digits",
+    "two_gaussians",
+]

@@ -30,22 +30,28 @@ class MislabelledDigits:
     """What the training labels should have been."""
 
 
-def mislabelled_digits(seed: int = 0) -> MislabelledDigits:
-    """Half of the digits to train on, a quarter to test, a quarter to validate; every 4 in training is called odd."""
+def handwritten() -> tuple[npt.NDArray[np.float64], npt.NDArray[np.intp]]:
+    """All pictures, their pixels from 0 to 1, and the digits they show."""
     from sklearn.datasets import load_digits
 
     pictures, digits = load_digits(return_X_y=True)
+    return pictures / 16.0, digits.astype(np.intp)
+
+
+def mislabelled_digits(seed: int = 0) -> MislabelledDigits:
+    """Half of the digits to train on, a quarter to test, a quarter to validate; every 4 in training is called odd."""
+    pictures, digits = handwritten()
     order = np.random.default_rng(seed).permutation(len(digits))
     train, test, validation = np.split(order, [900, 1350])
     parity = np.where(digits % 2 == 0, "even", "odd")
     return MislabelledDigits(
-        X_train=pictures[train] / 16.0,
+        X_train=pictures[train],
         y_train=np.where(digits[train] == 4, "odd", parity[train]),
         digit_train=digits[train],
-        X_test=pictures[test] / 16.0,
+        X_test=pictures[test],
         y_test=parity[test],
         digit_test=digits[test],
-        X_validation=pictures[validation] / 16.0,
+        X_validation=pictures[validation],
         y_validation=parity[validation],
         rows=[f"picture-{number:04d}" for number in train],
         y_clean=parity[train],

@@ -73,14 +73,35 @@ def atoms_of(features: Table, metadata: Table | None, ids: npt.NDArray[Any], *, 
     blocks: list[Block] = []
     homes: list[tuple[Home, Table]] = [("metadata", metadata), ("features", features)]
     for home, table in homes if metadata is not None else homes[1:]:
-        described = _described(table, home)
-        share = MOST_ATOMS // max(1, sum(column.numeric or column.dated for column in described))
-        for column in described:
-            blocks += _blocks_of(column, home, least=least, share=share)
+        blocks += _blocks_of_columns(_described(table, home), home, least=least)
         blocks += _entries(table, home, least=least)
     if ids.dtype.kind in "iu":
         blocks.append(_stretches(ids, least=least))
     return _joined(blocks, len(ids))
+
+
+def atoms_of_both(first: Table, second: Table, *, least: int) -> Atoms:
+    """The atoms of two tables of the same columns, over the rows of the first and then of the second."""
+    rows = first.shape[0] + second.shape[0]
+    if sp.issparse(first) or len(first.shape) == 1:
+        both = sp.vstack([first, second], format="csr") if sp.issparse(first) else np.concatenate([first, second])
+        return atoms_of(both, None, np.empty(rows, dtype=object), least=least)
+    pairs = zip(columns(first, unnamed="x"), columns(second, unnamed="x"), strict=True)
+    return _joined(list(_blocks_of_columns([_appended(*pair) for pair in pairs], "features", least=least)), rows)
+
+
+def _appended(first: Column, second: Column) -> Column:
+    """One column of both; as objects where the libraries made different kinds of them."""
+    parts = [first.values, second.values]
+    if len({column.dtype.kind for column in parts}) > 1 and not (first.numeric and second.numeric):
+        parts = [part.astype(object) for part in parts]
+    return Column(first.name, np.concatenate(parts))
+
+
+def _blocks_of_columns(described: list[Column], home: Home, *, least: int) -> Iterator[Block]:
+    share = MOST_ATOMS // max(1, sum(column.numeric or column.dated for column in described))
+    for column in described:
+        yield from _blocks_of(column, home, least=least, share=share)
 
 
 def _joined(blocks: list[Block], rows: int) -> Atoms:

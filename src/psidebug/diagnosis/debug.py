@@ -3,31 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
-from psidebug.diagnosis.diagnosis import Diagnosis, ranked
-from psidebug.diagnosis.options import check_options, graybox_of, prior_of, rng_of, symptom_of
-from psidebug.diagnosis.repair import Correction, propose
+from psidebug.diagnosis.curve import Curve, curve_of
+from psidebug.diagnosis.diagnosis import Diagnosis
+from psidebug.diagnosis.evidence.hypotheses import Hypothesis
+from psidebug.diagnosis.explanation import ranked
+from psidebug.diagnosis.options import DEFAULT_RATE, check_options, graybox_of, prior_of, rng_of, symptom_of
+from psidebug.diagnosis.repair import compete, enough_evidence, propose
 from psidebug.diagnosis.slices import common_slices
 from psidebug.diagnosis.verification import Judge
-from psidebug.errors import NoWorldWithout
+from psidebug.errors import NoWorldWithout, UnknownOption
 from psidebug.graybox.fidelity import Fidelity, fidelity
-from psidebug.graybox.protocol import GrayBox
+from psidebug.graybox.protocol import GrayBox, LinearGrayBox
 from psidebug.graybox.retrain import Retrain
 from psidebug.graybox.surrogate import Surrogate
 from psidebug.inference.estimates import Estimates
-from psidebug.priors import Prior
+from psidebug.priors import Prior, noise
 from psidebug.sufficiency import Engine, sufficiency
-from psidebug.symptoms import Symptom, log_loss_above_boundary
+from psidebug.symptoms import Symptom, log_loss_above_boundary, log_losses
 from psidebug.task import Task
 
 Progress = Callable[[str, int, int], None]
 
 SLICES_TRIED = 5
+RATES = (0.005, 0.1)
+"""Bounds of the learned noise rate under which PS is taken: noise is low, as the paper has it."""
 LEAST_SHARE = 0.01
 """The smallest part of the way to the decision boundary that the default symptom asks for."""
 
@@ -49,6 +55,7 @@ def debug(
     prior: float | npt.ArrayLike | Mapping[str, Mapping[Any, float]] | Prior | None = None,
     graybox: str | GrayBox = "auto",
     engine: str | Engine = "auto",
+    rounds: int = 1,
     check_fidelity: bool = True,
     rng: int | np.random.Generator | None = None,
     progress: Progress | None = None,
@@ -78,16 +85,20 @@ def debug(
         misclassified, the paper's conjunction), ``"half"`` (more than half of them are), ``"errors"`` (a count over the
         test set), or a :class:`~psidebug.symptoms.Symptom`.
     prior
-        How often labels are wrong: one rate (default 0.05), one per row, one for each value of a column of the features
-        or metadata (``{"annotator": {"ann": 0.2, "bob": 0.01}}``), or a :class:`~psidebug.priors.Prior`.
+        How often labels are wrong; learned from the evidence when left out. Otherwise one rate, one per row, one for
+        each value of a column of the features or metadata (``{"annotator": {"ann": 0.2, "bob": 0.01}}``), or a
+        :class:`~psidebug.priors.Prior`, which can also say in which direction.
     graybox
         How the learner is predicted without training: ``"auto"`` (the best that there is for it), ``"newton"``,
         ``"newton_residual"``, ``"gradient"``, ``"gradient_residual"`` (logistic models), ``"leaf_derivative"``,
-        ``"leaf_refit"``, ``"leaf"``, ``"leaf_residual"`` (trees), ``"surrogate"`` (any learner of numbers),
-        ``"retrain"`` (any learner, slowly), or an object.
+        ``"leaf_refit"``, ``"leaf_refits"``, ``"leaf"``, ``"leaf_residual"`` (trees), ``"surrogate"`` (any learner of
+        numbers), ``"retrain"`` (any learner, slowly), or an object.
     engine
         ``"auto"`` (the cheapest whose answer is good enough), ``"closed_form"``, ``"enumeration"``, ``"tilting"`` or
         ``"sampling"``; or a function of prior, learner and symptom that returns estimates.
+    rounds
+        How often at most to correct, retrain and diagnose again; it ends earlier when nothing more is gained. Every
+        round is kept in ``Diagnosis.later``.
     check_fidelity
         Whether to compare the gray box with a few real fits, so that the diagnosis can say when its ranking is a
         guess.
@@ -102,6 +113,8 @@ def debug(
         With ``suspects``, ``slices``, ``repaired_labels``, ``explain(test_row)`` and ``report(path)``.
     """
     tick = progress if progress is not None else _silent
+    if isinstance(rounds, bool) or not isinstance(rounds, int | np.integer) or rounds < 1:
+        raise UnknownOption(f"rounds takes a whole number from 1, not {rounds!r}.")
     seed = int(rng_of(rng).integers(2**31))
     # One thread for linear algebra: its sums depend on the number of threads in the last digit, and so would the order
     # of near-equal suspects.
@@ -122,16 +135,27 @@ def debug(
             seed=seed,
         )
         check_options(task, symptom, graybox, engine, check_fidelity=check_fidelity)
-        belief = prior_of(prior, task)
-        settings = {"noise rate": f"{belief.rates.mean():.4g}", "seed": str(seed)}
+        stated = None if prior is None else prior_of(prior, task)
+        settings = {"noise rate": "stated" if stated is not None else "not learned", "seed": str(seed)}
         if len(task.bugs) == 0:
+            belief = noise(task.train.codes, task.encoding.size, DEFAULT_RATE) if stated is None else stated
             return Diagnosis(task, None, (), None, belief, settings)
-        return _diagnosed(task, belief, symptom, graybox, engine, check_fidelity, settings, tick)
+        first = _diagnosed(task, stated, symptom, graybox, engine, check_fidelity, settings, tick)
+        later: list[Diagnosis] = []
+        while len(later) + 1 < rounds and (last := [first, *later][-1]).correction is not None:
+            again = last.task.after(last.correction.codes)
+            if len(again.bugs) == 0:
+                break
+            options = dict(settings) | {"round": str(len(later) + 2)}
+            later.append(
+                _diagnosed(again, _carried(stated, again), symptom, graybox, engine, check_fidelity, options, tick)
+            )
+        return replace(first, later=tuple(later))
 
 
 def _diagnosed(
     task: Task,
-    prior: Prior,
+    stated: Prior | None,
     symptom: str | Symptom,
     graybox: str | GrayBox,
     engine: str | Engine,
@@ -141,15 +165,35 @@ def _diagnosed(
 ) -> Diagnosis:
     tick("profiling", 0, 1)
     box = graybox_of(graybox, task)
+    judge = Judge(task)
+    weighed = enough_evidence(task)
+    hypotheses, tried = compete(task, judge, _effects(box, task), _moves(stated), tick) if weighed else ([], [])
+    prior = stated if stated is not None else _learned(task, hypotheses[0] if weighed else None)
     tick("inference", 0, 1)
     phi, estimates = _answered(task, box, prior, symptom, engine)
-    order = ranked(estimates)
-    tick("slices", 0, 1)
-    slices = common_slices(task, estimates.ps, most=SLICES_TRIED)
-    judge = Judge(task)
-    tried = propose(task, estimates, order, slices, judge, tick)
-    measured = _fidelity(box, task, estimates, order, tried, tick) if check_fidelity else None
+    if not weighed:
+        tick("slices", 0, 1)
+        slices = common_slices(task, estimates.ps, most=SLICES_TRIED)
+        tried = propose(task, estimates, ranked(estimates), slices, judge, tick)
+    found = Diagnosis(
+        task, estimates, tuple(tried), box, prior, settings, symptom=phi, judge=judge, hypotheses=tuple(hypotheses)
+    )
+    curve = curve_of(
+        task,
+        judge,
+        found.order,
+        found.proposed,
+        estimates.ps,
+        found.p_wrong,
+        suggested=found.corrected,
+        tick=tick,
+    )
+    tick("controls", 0, 1)
+    best = found.correction
+    controls = None if best is None else judge.controls(best.codes, np.random.default_rng(task.seed))
+    measured = _fidelity(box, task, found, curve, tick) if check_fidelity else None
     settings |= {
+        "noise rate": f"{prior.rates.mean():.4g}" + ("" if stated is not None else ", learned" * weighed),
         "symptom": str(phi),
         "gray box": box.name,
         "engine": f"{estimates.engine} ({estimates.reason})",
@@ -157,7 +201,43 @@ def _diagnosed(
         "fits": str(judge.fits + (0 if measured is None else measured.fits)),
     }
     notes = _notes(box, measured, estimates) + judge.notes
-    return Diagnosis(task, estimates, tuple(tried), box, prior, settings, measured, notes)
+    if not weighed:
+        notes += ("the test set is too small to say how likely each label is wrong; suspects are in the order of PS",)
+    return replace(found, settings=settings, fidelity=measured, notes=notes, curve=curve, controls=controls)
+
+
+def _effects(box: GrayBox, task: Task) -> npt.NDArray[np.float64] | None:
+    """What the best move of each label takes off the test log loss, by a linear gray box: Σ_tr p_tr c_tri."""
+    if not isinstance(box, LinearGrayBox):
+        return None
+    weights = np.exp(-box.actual - log_losses(box.actual)[:, None])
+    effects = np.array(box.effects(weights))
+    effects[np.arange(len(effects)), task.train.codes] = -np.inf
+    return np.asarray(effects.max(axis=1))
+
+
+def _carried(stated: Prior | None, again: Task) -> Prior | None:
+    """The stated prior for labels of which some were corrected: what may be wrong, and how often, stays."""
+    if stated is None:
+        return None
+    return noise(again.train.codes, again.encoding.size, np.minimum(stated.rates, 0.5))
+
+
+def _moves(stated: Prior | None) -> npt.NDArray[np.float64] | None:
+    return None if stated is None else stated.moves
+
+
+def _learned(task: Task, hypothesis: Hypothesis | None) -> Prior:
+    """p_T from the best explanation: how many labels are wrong in all, and where each would move.
+
+    One rate for all rows: with the learned rates of a guilty slice its labels would nearly all differ in every world,
+    and putting one of many back brings nothing back. That a label is wrong is what p_wrong says; PS asks what it does.
+    """
+    given, size = task.train.codes, task.encoding.size
+    if hypothesis is None or not hypothesis.likely:
+        return noise(given, size, DEFAULT_RATE)
+    rate = float(np.clip(hypothesis.p_wrong(given).mean(), *RATES))
+    return noise(given, size, rate, hypothesis.posterior + 1e-9)
 
 
 def _answered(
@@ -181,20 +261,18 @@ def _answered(
             phi = log_loss_above_boundary(margins, task.bugs, share)
 
 
-def _fidelity(
-    box: GrayBox,
-    task: Task,
-    estimates: Estimates,
-    order: npt.NDArray[np.intp],
-    tried: list[Correction],
-    tick: Progress,
-) -> Fidelity | None:
-    """The gray box against retraining; the lists of suspects that were verified by retraining come for free."""
+def _fidelity(box: GrayBox, task: Task, found: Diagnosis, curve: Curve, tick: Progress) -> Fidelity | None:
+    """The gray box against retraining; of the lists of suspects that were retrained one comes for free."""
     if isinstance(box, Retrain):
         return None
     tick("fidelity", 0, 1)
-    known = [(each.codes, each.verified.margins) for each in tried if each.slice is None]
-    return fidelity(box, task, suspects=order, proposed=estimates.proposed, retrained=known)
+    known = []
+    for point in curve.points[1:]:
+        codes = task.train.codes.copy()
+        first = found.order[: point.corrected]
+        codes[first] = found.proposed[first]
+        known.append((codes, point.verified.margins))
+    return fidelity(box, task, suspects=found.order, proposed=found.proposed, retrained=known)
 
 
 def _notes(box: GrayBox, measured: Fidelity | None, estimates: Estimates) -> tuple[str, ...]:

@@ -2,49 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import threadpool_limits
 
+from psidebug.diagnosis import explanation
+from psidebug.diagnosis.controls import Controls
+from psidebug.diagnosis.curve import Curve
+from psidebug.diagnosis.evidence.hypotheses import Hypothesis
+from psidebug.diagnosis.frames import best_of_each_slice, curve_frame, explanations_frame, slices_frame, suspects_frame
 from psidebug.diagnosis.repair import Correction, best_of
-from psidebug.diagnosis.slices import Slice
-from psidebug.diagnosis.verification import Verification
-from psidebug.errors import NotMisclassified, UnknownRow
+from psidebug.diagnosis.verdict import verdict
+from psidebug.diagnosis.verification import Judge
+from psidebug.errors import NotMisclassified, UnknownOption, UnknownRow
 from psidebug.graybox.fidelity import Fidelity
 from psidebug.graybox.protocol import GrayBox
 from psidebug.inference.estimates import Estimates
+from psidebug.labels import Codes
 from psidebug.priors import Prior
-from psidebug.sufficiency import sufficiency
-from psidebug.symptoms import misclassified
-from psidebug.tables import frame_like
+from psidebug.sufficiency import group_sufficiency
+from psidebug.symptoms import Symptom
 from psidebug.task import Task
 
-
-@dataclass(frozen=True, eq=False)
-class Explanation:
-    """The causes of one misclassified test point."""
-
-    test_row: int
-    given: Any
-    """Its label in the test set."""
-    predicted: Any
-    """What the classifier says instead."""
-    causes: Any
-    """Data frame of training rows, most sufficient first: row, given, proposed, ps, ps_low, ps_high, p_wrong."""
-    engine: str
-
-    def __str__(self) -> str:
-        return (
-            f"Test row {self.test_row} is labelled {self.given!r} and classified {self.predicted!r}; "
-            f"{len(self.causes)} training labels can be a cause."
-        )
+if TYPE_CHECKING:
+    from psidebug.runs import Run
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,13 +42,26 @@ class Diagnosis:
     estimates: Estimates | None
     """None when there is nothing to debug."""
     tried: tuple[Correction, ...]
-    """Every correction that was verified, best gain first."""
+    """Every correction that was verified, that of the best explanation first."""
     graybox: GrayBox | None
     prior: Prior
+    """p_T under which PS is taken: as stated, or learned."""
     settings: Mapping[str, str]
     """How it was decided: symptom, gray box, engine and why, noise rate, fidelity, number of fits."""
     fidelity: Fidelity | None = None
     """How well the gray box follows retraining here; None if that was not measured."""
+    symptom: Symptom | None = None
+    """φ, what was asked about."""
+    judge: Judge | None = field(default=None, repr=False)
+    """Who retrains."""
+    hypotheses: tuple[Hypothesis, ...] = ()
+    """The explanations that competed, most evidence first; none if the test set is too small."""
+    curve: Curve | None = None
+    """Error against number of corrected suspects, and the threshold that it suggests."""
+    controls: Controls | None = None
+    """The verified correction beside as many random flips, and as many flips of the labels with the highest loss."""
+    later: tuple[Diagnosis, ...] = ()
+    """The rounds after this one, each a diagnosis of the model trained on what was corrected before."""
     notes: tuple[str, ...] = ()
     """What a reader of the answers should know: an unfinished fit, a stand-in for the learner, a doubtful estimate."""
 
@@ -72,41 +72,76 @@ class Diagnosis:
 
     @cached_property
     def order(self) -> npt.NDArray[np.intp]:
-        """Positions of the training rows that can be a cause, most sufficient first."""
-        return np.empty(0, dtype=np.intp) if self.estimates is None else ranked(self.estimates)
+        """Positions of the suspects, first those most likely wrong.
+
+        Among equally likely ones the more sufficient cause is first. Without evidence on what is wrong the order is by
+        PS; where some bugs were picked out it is by ps × p_wrong, since a label that is wrong need not concern them.
+        """
+        if self.estimates is None:
+            return np.empty(0, dtype=np.intp)
+        if not self.hypotheses:
+            return explanation.ranked(self.estimates)
+        picked = len(self.task.bugs) < int((self.task.predicted != self.task.test.codes).sum())
+        causes = (self.estimates.high > 0) & (self.p_wrong > 0)
+        suspects = np.flatnonzero(causes if picked else causes | (self.p_wrong > 0.5))
+        first = self.estimates.ps * self.p_wrong if picked else self.p_wrong
+        keys = (suspects, -self.estimates.ps[suspects], -first[suspects])
+        return np.asarray(suspects[np.lexsort(keys)])
+
+    @cached_property
+    def p_wrong(self) -> npt.NDArray[np.float64]:
+        """How likely each label (N,) is wrong, by the explanation with the most evidence; else P(Y_i ≠ y_i | ¬φ)."""
+        if self.hypotheses:
+            return self.hypotheses[0].p_wrong(self.task.train.codes)
+        return np.zeros(len(self.task.train)) if self.estimates is None else self.estimates.p_wrong
+
+    @cached_property
+    def proposed(self) -> Codes:
+        """The likeliest other class of each label (N,)."""
+        if not self.hypotheses:
+            return self.task.train.codes if self.estimates is None else self.estimates.proposed
+        others = self.hypotheses[0].posterior.copy()
+        others[np.arange(len(others)), self.task.train.codes] = -1.0
+        return np.asarray(others.argmax(axis=1))
 
     @cached_property
     def suspects(self) -> Any:
-        """Data frame of every training row that can be a cause, best first, in the user's own data-frame library.
+        """Data frame of every training row that is suspected, best first, in the user's own data-frame library.
 
-        Columns: ``row`` (id, or position), ``given``, ``proposed``, ``ps`` (``ps_low``, ``ps_high``), ``p_wrong``.
+        Columns: ``row`` (id, or position), ``given``, ``proposed``, ``ps`` (``ps_low``, ``ps_high``): how sufficient
+        the label is as a cause of the symptom, and ``p_wrong``: how likely it is wrong. See :attr:`order`.
         """
-        return _causes(self.task, self.estimates)
+        return suspects_frame(self.task, self.estimates, self.order, self.proposed, self.p_wrong)
 
     @cached_property
     def slices(self) -> Any:
-        """Data frame of what the suspects have in common, largest verified gain first.
+        """Data frame of what the suspects have in common, that of the best explanation first.
 
-        ``rows`` carry the label ``given`` and meet the ``condition``; ``suspects`` is their share among the first
-        suspects (as many as are corrected); ``z`` says how far their PS stands out; the rest is the verified effect of
-        the better of two corrections, all rows or only those where a model trained without them disagrees.
+        ``rows`` carry the label ``given`` and meet the ``condition``; ``suspects`` is the share of them among the first
+        suspects (as many as are corrected); ``ps`` is that of the group, all its labels together as one cause; ``z``
+        and ``p_value`` (corrected for all that was looked at) say how far they stand out; the rest is the verified
+        effect of correcting those of them that are probably wrong.
         """
-        found = _best_of_each_slice(self.tried)
-        suspected = np.zeros(len(self.task.train), dtype=bool)
-        suspected[self.order[: self.corrected or len(self.order)]] = True
-        return frame_like(
-            {
-                "condition": np.array([each.condition for each, _ in found], dtype=object),
-                "given": self.task.encoding.decode(np.array([each.given for each, _ in found], dtype=np.intp)),
-                "rows": np.array([len(each.members) for each, _ in found], dtype=np.intp),
-                "suspects": np.array([suspected[each.members].mean() for each, _ in found]),
-                "z": np.array([each.z for each, _ in found]),
-                "corrected": np.array([effect.corrected for _, effect in found], dtype=np.intp),
-                "gain": np.array([effect.gain for _, effect in found]),
-                "test_error": np.array([effect.test_after.rate for _, effect in found]),
-            },
-            self.task.train.features,
-        )
+        found = best_of_each_slice(self.tried)
+        sufficient = [float("nan")] * len(found)
+        if self.graybox is not None and self.symptom is not None:
+            groups = [each.members for each, _ in found]
+            sufficient = group_sufficiency(self.graybox, self.prior, self.symptom, groups, self.proposed)
+        return slices_frame(self.task, found, sufficient, self.order[: self.corrected or len(self.order)])
+
+    @cached_property
+    def explanations(self) -> Any:
+        """Data frame of how it was decided: every explanation that competed, most evidence first.
+
+        ``evidence`` in nats must exceed its ``charge``, and the ``gain`` of the model retrained on ``corrected`` labels
+        its ``gain_error`` (twice that for scattered errors), for the explanation to be ``proved``.
+        """
+        return explanations_frame(self.task, self.hypotheses, self.tried)
+
+    @cached_property
+    def threshold_curve(self) -> Any:
+        """Data frame of :attr:`curve`; None when there is nothing to debug."""
+        return None if self.curve is None else curve_frame(self.task, self.curve)
 
     @cached_property
     def correction(self) -> Correction | None:
@@ -120,95 +155,81 @@ class Diagnosis:
 
     @property
     def repaired_labels(self) -> Any:
-        """The training labels with the verified corrections applied, in training order.
+        """The training labels with the verified corrections of every round applied, in training order.
 
         A series stays a series and a numpy array keeps its type; anything else becomes a numpy array.
         """
-        codes = self.task.train.codes if self.correction is None else self.correction.codes
-        labels = self.task.encoding.decode(codes)
-        given = self.task.given_labels
-        if isinstance(given, np.ndarray) and given.dtype.kind != "U":  # a longer text may not fit into U5
-            return labels.astype(given.dtype).reshape(given.shape)
-        if not nw.dependencies.is_into_series(given):
-            return labels
-        if nw.dependencies.is_pandas_series(given):
-            repaired = given.copy()
-            changed = np.flatnonzero(codes != self.task.train.codes)
-            repaired.iloc[changed] = labels[changed]
-            return repaired
-        series = nw.from_native(given, series_only=True)
-        backend: Any = nw.get_native_namespace(series)
-        return nw.new_series(series.name, labels.tolist(), dtype=series.dtype, backend=backend).to_native()
+        codes = self.task.train.codes
+        for each in (self, *self.later):
+            codes = codes if each.correction is None else each.correction.codes
+        return _as_given(self.task, codes)
 
     @property
     def verdict(self) -> str:
-        """The result in two sentences; a third one when the order of the suspects is a guess."""
-        if np.any(self.task.predicted != self.task.test.codes) and self.nothing_to_debug:
-            return "Nothing to debug: none of the misclassified test points was named as a bug."
-        if self.nothing_to_debug:
-            return "Nothing to debug. The classifier gets every one of these test points right."
-        bugs = self._bugs_told
-        best = self.correction
-        if best is None:
-            return (
-                f"{bugs}, and no correction of training labels that was tried repairs the model. The labels are "
-                f"probably not to blame.{self._doubt}"
-            )
-        after = best.verified
-        told = f"{bugs}, and the best explanation is: {best.explanation}."
-        repaired = (
-            f"Correcting {after.corrected} labels takes the test error from {after.test_before.rate:.3f} to "
-            f"{after.test_after.rate:.3f}"
-        )
-        if after.validation_before is not None and after.validation_after is not None:
-            repaired += (
-                f" and the error on validation rows, which had no say in it, from {after.validation_before.rate:.3f} "
-                f"to {after.validation_after.rate:.3f}"
-            )
-        return f"{told} {repaired}.{self._doubt}"
+        """The result in two sentences; a third one when PS is a guess."""
+        return verdict(self.task, self.correction, self.hypotheses, self.fidelity)
 
-    @property
-    def _bugs_told(self) -> str:
-        """How many test points are wrong, and how many of them were asked about if not all."""
-        wrong, bugs = int((self.task.predicted != self.task.test.codes).sum()), len(self.task.bugs)
-        told = "1 test point is misclassified" if wrong == 1 else f"{wrong} test points are misclassified"
-        return told if bugs == wrong else f"{told}, of which {bugs} {'was' if bugs == 1 else 'were'} asked about"
+    def explain(self, test_row: int, *, budget: int = 12) -> explanation.Explanation:
+        """The causes of one misclassified test point: PS of every training label for that error alone.
 
-    @property
-    def _doubt(self) -> str:
-        """What the verdict adds when the gray box is not to be trusted."""
-        if self.fidelity is None or self.fidelity.trustworthy:
-            return ""
-        return (
-            f" The order of the suspects is a guess: on this task the gray box {self.fidelity.graybox!r} does not "
-            f"follow retraining closely enough."
-        )
-
-    def explain(self, test_row: int) -> Explanation:
-        """The causes of one misclassified test point: PS of every training label for that error alone."""
-        task = self.task
-        if (
-            isinstance(test_row, bool)
-            or not isinstance(test_row, int | np.integer)
-            or not 0 <= test_row < len(task.test)
-        ):
-            raise UnknownRow(f"explain takes the position of a test row, 0 to {len(task.test) - 1}, not {test_row!r}.")
-        row = int(test_row)
-        if task.predicted[row] == task.test.codes[row]:
-            raise NotMisclassified(f"test row {row} is classified correctly: there is no error to explain.")
-        if self.graybox is None:
+        With the smallest set of corrections found that repairs it, verified by at most ``budget`` fits, and a warning
+        where the evidence says that it is the label of the test row that is wrong.
+        """
+        if self.graybox is None or self.judge is None:
+            explanation.check_row(self.task, test_row)
             raise NotMisclassified("this diagnosis was made without bugs; run debug again without bugs=[].")
-        with threadpool_limits(limits=1, user_api="blas"):  # the same answer whatever the number of threads
-            chance = np.random.default_rng(task.seed)
-            estimates = sufficiency(self.graybox, self.prior, misclassified(row), rng=chance)
-        classes = task.encoding.classes
-        return Explanation(
-            test_row=row,
-            given=classes[task.test.codes[row]],
-            predicted=classes[task.predicted[row]],
-            causes=_causes(task, estimates),
-            engine=estimates.engine,
+        best = self.hypotheses[0] if self.hypotheses else None
+        explanation.check_row(self.task, test_row)
+        return explanation.explain(
+            self.task,
+            self.judge,
+            self.graybox,
+            self.prior,
+            int(test_row),
+            p_wrong=None if best is None else self.p_wrong,
+            test_probability=None if best is None else np.exp(best.labeller.test[int(test_row)]),
+            budget=budget,
         )
+
+    def verify(self, rows: Iterable[Any]) -> Controls:
+        """What correcting these training rows (ids) would do, by retraining, beside the two controls."""
+        if self.judge is None:
+            raise NotMisclassified("there is nothing to debug, so there is nothing to verify.")
+        chosen = self._positions(rows)
+        codes = self.task.train.codes.copy()
+        codes[chosen] = self.proposed[chosen]
+        return self.judge.controls(codes, np.random.default_rng(self.task.seed))
+
+    def reviewed(self, *, confirmed: Iterable[Any] | Mapping[Any, Any] = (), rejected: Iterable[Any] = ()) -> Diagnosis:
+        """The diagnosis after a person has looked at some suspects; nothing is trained, the rest is ranked anew.
+
+        ``confirmed`` rows (ids) have the proposed label, or the one that a mapping gives them; ``rejected`` rows are
+        right as they are. What is known of them teaches the noise rates of their slice and class.
+        """
+        if not self.hypotheses:
+            raise UnknownOption("this diagnosis has no evidence that could be ranked anew: the test set is too small.")
+        known = np.full(len(self.task.train), -1, dtype=np.intp)
+        right = self._positions(rejected)
+        known[right] = self.task.train.codes[right]
+        told = self._positions(confirmed)
+        known[told] = self.proposed[told]
+        if isinstance(confirmed, Mapping):
+            known[told] = self.task.encoding.encode(list(confirmed.values()), where="confirmed")
+        if len(np.intersect1d(told, right)):
+            raise UnknownOption("a row is both confirmed and rejected: name it once.")
+        return replace(self, hypotheses=tuple(each.knowing(self.task.train.codes, known) for each in self.hypotheses))
+
+    def _positions(self, rows: Iterable[Any]) -> npt.NDArray[np.intp]:
+        places = self._places
+        asked: list[Hashable] = [row.item() if isinstance(row, np.generic) else row for row in rows]
+        missing = [row for row in asked if row not in places]
+        if missing:
+            raise UnknownRow(f"{missing[0]!r} is not the id of a training row (ids are {list(places)[:3]}, …).")
+        return np.array([places[row] for row in asked], dtype=np.intp)
+
+    @cached_property
+    def _places(self) -> dict[Hashable, int]:
+        return {row: place for place, row in enumerate(self.task.rows.tolist())}
 
     def report(self, path: str | PathLike[str]) -> None:
         """Write the diagnosis as one HTML page that needs no network. The file appears whole or not at all."""
@@ -216,37 +237,40 @@ class Diagnosis:
 
         write_report(self, path)
 
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write a run directory of plain files (Parquet and JSON); it appears whole or not at all."""
+        from psidebug.runs import save_run  # saved runs know diagnoses, not the other way round
+
+        save_run(self, path)
+
+    @staticmethod
+    def load(path: str | PathLike[str]) -> Run:
+        """What a saved run shows: all that a diagnosis does but what needs the model."""
+        from psidebug.runs import load_run
+
+        return load_run(path)
+
     def __repr__(self) -> str:
         return f"<Diagnosis: {self.verdict}>"
 
+    def _repr_html_(self) -> str:
+        from psidebug.report import in_a_notebook
 
-def ranked(estimates: Estimates) -> npt.NDArray[np.intp]:
-    """Rows that can be a cause, by PS, then by the probability of being wrong, then by position."""
-    can_cause = np.flatnonzero(estimates.high > 0)
-    keys = (can_cause, -estimates.p_wrong[can_cause], -estimates.ps[can_cause])
-    return np.asarray(can_cause[np.lexsort(keys)])
+        return in_a_notebook(self)
 
 
-def _causes(task: Task, estimates: Estimates | None) -> Any:
-    order = np.empty(0, dtype=np.intp) if estimates is None else ranked(estimates)
-    nothing = np.empty(0)
-    return frame_like(
-        {
-            "row": task.rows[order],
-            "given": task.encoding.decode(task.train.codes[order]),
-            "proposed": task.encoding.decode(order if estimates is None else estimates.proposed[order]),
-            "ps": nothing if estimates is None else estimates.ps[order],
-            "ps_low": nothing if estimates is None else estimates.low[order],
-            "ps_high": nothing if estimates is None else estimates.high[order],
-            "p_wrong": nothing if estimates is None else estimates.p_wrong[order],
-        },
-        task.train.features,
-    )
-
-
-def _best_of_each_slice(tried: tuple[Correction, ...]) -> list[tuple[Slice, Verification]]:
-    best: dict[str, tuple[Slice, Verification]] = {}
-    for each in tried:  # best gain first
-        if each.slice is not None:
-            best.setdefault(each.slice.column, (each.slice, each.verified))
-    return list(best.values())
+def _as_given(task: Task, codes: Codes) -> Any:
+    """Labels in the form in which the user gave them."""
+    labels, given = task.encoding.decode(codes), task.given_labels
+    if isinstance(given, np.ndarray) and given.dtype.kind != "U":  # a longer text may not fit into U5
+        return labels.astype(given.dtype).reshape(given.shape)
+    if not nw.dependencies.is_into_series(given):
+        return labels
+    if nw.dependencies.is_pandas_series(given):
+        repaired = given.copy()
+        changed = np.flatnonzero(codes != task.train.codes)
+        repaired.iloc[changed] = labels[changed]
+        return repaired
+    series = nw.from_native(given, series_only=True)
+    backend: Any = nw.get_native_namespace(series)
+    return nw.new_series(series.name, labels.tolist(), dtype=series.dtype, backend=backend).to_native()

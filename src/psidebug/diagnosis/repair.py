@@ -1,4 +1,4 @@
-"""Which labels to correct: candidate corrections proposed by PS and by slices, judged by retraining on the test set."""
+"""Which labels to correct: explanations compete, and retraining on the test set judges what they propose."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from psidebug.diagnosis.slices import Slice
+from psidebug.diagnosis.evidence.hypotheses import Competition, Hypothesis
+from psidebug.diagnosis.evidence.opinions import Floats, Panel
+from psidebug.diagnosis.evidence.shift import shifted_slices
+from psidebug.diagnosis.slices import Slice, common_slices
 from psidebug.diagnosis.verification import Judge, Verification
 from psidebug.errors import LearnerFailed
 from psidebug.inference.estimates import Estimates
@@ -21,6 +24,15 @@ Tick = Callable[[str, int, int], None]
 Candidate = tuple[str, Codes, Slice | None]
 """Why, the labels, and the slice they come from."""
 
+LEAST_TEST_ROWS = 30
+"""Fewer test labels than these cannot calibrate a labeller, and the lists with the highest PS are tried instead."""
+LISTED, FULLY_TRIED, MOST_SLICES = 8, 2, 3
+"""Slices taken from each search; those of them for which a labeller is trained anew; slices in one explanation."""
+LEAST_Z_OF_ACCUSED, LEAST_Z_OF_SCATTERED = 1.0, 2.0
+"""Labels that the evidence says are wrong are corrected when retraining agrees, by so many standard errors of its gain.
+
+Scattered corrections touch the whole model and need the clearer proof: a learner that cannot use them gains by chance.
+"""
 LEAST_Z = 2.5
 """A slice is an improvement when its gain in test log likelihood is this many standard errors above 0."""
 LEAST_Z_OF_ROWS = 5.0
@@ -38,12 +50,101 @@ class Correction:
     codes: Codes
     verified: Verification
     slice: Slice | None = None
+    """What the rows have in common; the first slice if it is several."""
+    hypothesis: Hypothesis | None = None
+    """The explanation with its evidence; None if the test set is too small for one."""
 
     @property
     def improves(self) -> bool:
         """Whether the gain is more than chance, and the choice of the rows, would give."""
+        if self.hypothesis is not None:
+            least = LEAST_Z_OF_ACCUSED if self.hypothesis.slices else LEAST_Z_OF_SCATTERED
+            return self.hypothesis.likely and self.verified.gain > least * self.verified.gain_error
         least = LEAST_Z_OF_ROWS if self.slice is None else LEAST_Z
         return self.verified.gain > least * self.verified.gain_error
+
+
+def enough_evidence(task: Task) -> bool:
+    """Whether the test set can calibrate a labeller: it has rows enough, of two classes at least three each."""
+    counts = np.bincount(task.test.codes, minlength=task.encoding.size)
+    return len(task.test) >= LEAST_TEST_ROWS and int((counts >= 3).sum()) >= 2
+
+
+def compete(
+    task: Task, judge: Judge, effects: Floats | None, stated: Floats | None, tick: Tick
+) -> tuple[list[Hypothesis], list[Correction]]:
+    """Hypotheses, the one with the most evidence first, and the corrections that they propose, retrained.
+
+    ``effects`` (N,) is what moving each label does to the test loss, by the gray box; ``stated`` (N, K) a prior that
+    the user gave. Slices are proposed by three searches: where training labels are not those of the test set, where
+    labels have the largest effect, and where scattered errors would be thickest. Those that gain by rates of their own
+    are heard in full.
+    """
+    tick("evidence", 0, 1)
+    competition = Competition(task, Panel(task, judge), stated)
+    scattered = competition.scattered()
+    tick("slices", 0, 1)
+    suspected = scattered.p_wrong(task.train.codes)
+    found = shifted_slices(task, most=LISTED) + common_slices(task, suspected, most=LISTED)
+    if effects is not None:
+        found += common_slices(task, effects, most=LISTED)
+    hypotheses = [scattered, *_accused(competition, scattered, found)]
+    hypotheses.sort(key=lambda each: each.charge - each.evidence)
+    while (best := hypotheses[0]).slices and len(best.slices) < MOST_SLICES:
+        more = _promising(competition, best, found)[:1]
+        if not more or not (both := competition.mislabelled([*best.slices, *more])).evidence - both.charge > (
+            best.evidence - best.charge
+        ):
+            break
+        hypotheses.insert(0, both)
+    tried = []
+    for done, each in enumerate(hypotheses, start=1):
+        codes = each.corrected(task.train.codes)
+        if np.any(codes != task.train.codes):
+            with suppress(LearnerFailed):
+                first = each.slices[0] if each.slices else None
+                tried.append(Correction(told(task, each), codes, judge.verify(codes), first, each))
+        tick("retraining", done, len(hypotheses))
+    return hypotheses, tried
+
+
+def _accused(competition: Competition, scattered: Hypothesis, found: list[Slice]) -> list[Hypothesis]:
+    promising = _promising(competition, scattered, found)[:FULLY_TRIED]
+    return [competition.mislabelled([each]) for each in promising]
+
+
+def _promising(competition: Competition, by: Hypothesis, found: list[Slice]) -> list[Slice]:
+    """Slices that gain by rates of their own, most first; of nearly the same rows one."""
+    promises = sorted(((competition.promise(each, by), -place) for place, each in enumerate(found)), reverse=True)
+    kept: list[Slice] = []
+    for promise, place in promises:
+        each = found[-place]
+        if promise > 0 and not any(_overlap(each, other) for other in [*kept, *by.slices]):
+            kept.append(each)
+    return kept
+
+
+def _overlap(one: Slice, other: Slice) -> bool:
+    both = len(np.intersect1d(one.members, other.members))
+    return 2 * both > min(len(one.members), len(other.members))
+
+
+def told(task: Task, hypothesis: Hypothesis) -> str:
+    """The explanation in words."""
+    if hypothesis.slices:
+        return " and ".join(f"rows with {_named(task, each)} were mislabelled" for each in hypothesis.slices)
+    rates = hypothesis.rates[0].copy()
+    np.fill_diagonal(rates, 0.0)
+    true, recorded = np.unravel_index(int(rates.argmax()), rates.shape)
+    classes = task.encoding.classes
+    return (
+        f"labels are wrong here and there, most often {classes[int(true)]!r} recorded as {classes[int(recorded)]!r} "
+        f"({rates.max():.0%} of them)"
+    )
+
+
+def _named(task: Task, suspect: Slice) -> str:
+    return f"{suspect.condition}, labelled {task.encoding.classes[suspect.given]!r},"
 
 
 def propose(
@@ -78,14 +179,22 @@ def propose(
 def best_of(tried: Sequence[Correction]) -> Correction | None:
     """The correction to apply, or None when nothing improves the model.
 
-    Of those that improve it, it is the one with the largest gain; but where that is a list of rows, a slice whose gain
-    is within one standard error of it is the simpler explanation, and is preferred.
+    Of explanations it is the one with the most evidence. Of lists and slices that PS alone proposes it is the one with
+    the largest gain; but where that is a list of rows, a slice whose gain is within one standard error of it is the
+    simpler explanation, and is preferred.
     """
-    improving = sorted((each for each in tried if each.improves), key=lambda each: -each.verified.gain)
-    if not improving:
-        return None
+    improving = sorted((each for each in tried if each.improves), key=_rank)
+    if not improving or improving[0].hypothesis is not None:
+        return improving[0] if improving else None
     bar = improving[0].verified.gain - improving[0].verified.gain_error
     return next((each for each in improving if each.slice is not None and each.verified.gain >= bar), improving[0])
+
+
+def _rank(correction: Correction) -> float:
+    """Explanations by their evidence, lists of rows by their gain."""
+    if correction.hypothesis is not None:
+        return correction.hypothesis.charge - correction.hypothesis.evidence
+    return -correction.verified.gain
 
 
 def relabelled(task: Task, suspect: Slice, judge: Judge) -> Codes:

@@ -32,6 +32,8 @@ class Slice:
     """How far the mean score of its rows is above that of all rows with this label, in standard errors."""
     log_p_value: float = 0.0
     """Logarithm of the probability that chance gives such a z somewhere among all that were looked at; at most 0."""
+    looked: int = 1
+    """How many conditions × labels it was chosen from."""
 
     @property
     def condition(self) -> str:
@@ -62,6 +64,12 @@ class Slice:
             return None
         return np.asarray(np.logical_and.reduce([condition.holds(features) for condition in self.conditions]))
 
+    def everyone(self, task: Task) -> Mask:
+        """The training rows that meet the conditions, whatever their label."""
+        homes = {"features": task.train.features, "metadata": task.metadata, "rows": task.rows}
+        held = [condition.holds(homes[condition.home]) for condition in self.conditions]
+        return np.asarray(np.logical_and.reduce(held))
+
 
 def common_slices(task: Task, scores: Floats, *, most: int, least: int = 3) -> list[Slice]:
     """The slices whose rows have the highest scores for their size, best first, no two of them nearly the same.
@@ -70,7 +78,7 @@ def common_slices(task: Task, scores: Floats, *, most: int, least: int = 3) -> l
     by z, the standard score of the slice's mean among the rows of its label, of the scores as :func:`tamed` leaves
     them, less 5% for each condition after the first. Of equal ones metadata come first.
     """
-    rows = _searched(task)
+    rows = searched(task)
     codes, tame = task.train.codes[rows], tamed(scores, task.train.codes)
     metadata = None if task.metadata is None else take(task.metadata, rows)
     atoms = atoms_of(take(task.train.features, rows), metadata, task.rows[rows], least=least)
@@ -107,7 +115,7 @@ def _told(found: Found, atoms: Atoms, looked: int, measure: _Measure | None) -> 
     """The slice with its p-value, P(Z > z) × the number looked at; after a search of some rows, measured on all."""
     conditions = tuple(atoms.conditions[atom] for atom in found.atoms)
     members, z = (found.members, found.z) if measure is None else measure(conditions, found.given)
-    return Slice(conditions, found.given, members, z, min(0.0, float(norm.logsf(z) + np.log(looked))))
+    return Slice(conditions, found.given, members, z, min(0.0, float(norm.logsf(z) + np.log(looked))), looked)
 
 
 class _Measure:
@@ -130,7 +138,7 @@ class _Measure:
         return np.flatnonzero(holds), float(Spread.of(self._scores[own]).z(max(int(holds.sum()), 1), total))
 
 
-def _searched(task: Task) -> Ints:
+def searched(task: Task) -> Ints:
     """Positions of the rows to search: all, or as many as can be held, by chance but always the same."""
     rows = len(task.train)
     tables = [task.train.features] if task.metadata is None else [task.train.features, task.metadata]

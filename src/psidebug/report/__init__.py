@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from psidebug.report.page import write_report
+from psidebug.report.page import in_a_notebook, write_report
 from psidebug.report.summary import Summary, summarise
 
-__all__ = ["Summary", "summarise", "write_report"]
+__all__ = ["Summary", "in_a_notebook", "summarise", "write_report"]

@@ -9,6 +9,7 @@ import narwhals as nw
 import numpy as np
 
 from psidebug.diagnosis.diagnosis import Diagnosis
+from psidebug.runs.run import Run
 
 SCHEMA = 1
 """Version of the summary's form; it rises when a field changes its meaning."""
@@ -29,8 +30,8 @@ class Summary:
     notes: list[str]
 
 
-def summarise(diagnosis: Diagnosis, *, suspects: int = 200) -> Summary:
-    """The diagnosis as plain data, with the first ``suspects`` of its suspects."""
+def summarise(diagnosis: Diagnosis | Run, *, suspects: int = 200) -> Summary:
+    """A diagnosis, made just now or saved, as plain data, with the first ``suspects`` of its suspects."""
     return Summary(
         schema=SCHEMA,
         verdict=diagnosis.verdict,
@@ -43,7 +44,7 @@ def summarise(diagnosis: Diagnosis, *, suspects: int = 200) -> Summary:
     )
 
 
-def _errors(diagnosis: Diagnosis) -> list[dict[str, Any]]:
+def _errors(diagnosis: Diagnosis | Run) -> list[dict[str, Any]]:
     if diagnosis.correction is None:
         return []
     effect = diagnosis.correction.verified

@@ -8,12 +8,14 @@ and tests what is said there. ``docs/recipes/new_adapter.md`` has a skeleton.
 from __future__ import annotations
 
 import importlib
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from psidebug import learner as learners
 from psidebug.errors import LearnerMismatch, UnsupportedLearner
+from psidebug.graybox.features import seen_by_final_step
 from psidebug.graybox.trees.fitted import Fitted
 from psidebug.graybox.trees.profile import Profile
 from psidebug.task import Task
@@ -57,13 +59,14 @@ def profile_of(task: Task) -> Profile:
             f"this {name} knows the classes {np.asarray(model.classes_).tolist()[:6]}, the labels have "
             f"{list(task.encoding.classes)[:6]}. Give the labels it was fitted on, or an unfitted model."
         )
+    seen = seen_by_final_step(task)
     fitted = Fitted(
         model=model,
-        train=learners.before_final_step(task.learner, task.train.features),
-        test=learners.before_final_step(task.learner, task.test.features),
+        train=seen.train,
+        test=seen.test,
         codes=task.train.codes,
         classes=task.encoding.size,
         sample_weight=task.sample_weight,
     )
     profile: Profile = importlib.import_module(module).profile(fitted)
-    return profile
+    return replace(profile, notes=seen.notes)

@@ -54,6 +54,11 @@ def profile(fitted: Fitted) -> Profile:
 
 
 def _check_supported(fitted: Fitted, settings: dict[str, Any]) -> None:
+    if settings.get("loss_function") in ("MultiClass", "MultiClassOneVsAll"):
+        raise fitted.refuse(
+            setting=f"loss_function={settings['loss_function']!r}",
+            instead="another library for several classes, 'Logloss' for two",
+        )
     wanted = {
         "loss_function": "Logloss",
         "leaf_estimation_method": "Newton",

@@ -32,13 +32,13 @@ def profile(fitted: Fitted) -> Profile:
     head, *sections = text.split("\nTree=")
     settings = _settings(text)
     _check_supported(fitted, settings, head)
-    columns = fitted.classes if fitted.classes > 2 else 1
+    columns = 1 if "\nobjective=binary " in head else fitted.classes  # "multiclass" may have two classes too
     weighting = _weighting(fitted, float(settings["scale_pos_weight"]) if columns == 1 else 1.0)
     start = _start(fitted, settings, weighting, columns)
     fields = [dict(line.split("=", 1) for line in section.splitlines() if "=" in line) for section in sections]
     largest = max(int(field["num_leaves"]) for field in fields)
     train, test = (_leaves(model, table, largest) for table in (fitted.train, fitted.test))
-    bags = _Bags(settings, fitted)
+    bags = _Bags(settings, fitted, by_class=columns == 1)
     rounds = []
     for number in range(len(train) // columns):
         bag = bags.at(number)
@@ -158,12 +158,12 @@ class _Bags:
     x ← 214013 x + 2531011 (mod 2³²), a row is in the bag where bits 16–30 of x, as a fraction, are below its rate.
     """
 
-    def __init__(self, settings: dict[str, str], fitted: Fitted) -> None:
+    def __init__(self, settings: dict[str, str], fitted: Fitted, *, by_class: bool) -> None:
         count, self._every = len(fitted.codes), int(settings["bagging_freq"])
         rate = np.full(count, float(settings["bagging_fraction"]))
-        if fitted.classes == 2 and (settings["pos_bagging_fraction"], settings["neg_bagging_fraction"]) != ("1", "1"):
-            by_class = [float(settings["neg_bagging_fraction"]), float(settings["pos_bagging_fraction"])]
-            rate = np.array(by_class)[fitted.codes]
+        if by_class and (settings["pos_bagging_fraction"], settings["neg_bagging_fraction"]) != ("1", "1"):
+            rates = [float(settings["neg_bagging_fraction"]), float(settings["pos_bagging_fraction"])]
+            rate = np.array(rates)[fitted.codes]
         self._rate = rate.astype(np.float32)
         self._drawn = self._every > 0 and bool((rate < 1.0).any())
         self._sizes = np.diff(np.append(np.arange(0, count, ROWS_PER_GENERATOR), count))

@@ -30,7 +30,7 @@ def profile(fitted: Fitted) -> Profile:
     _check_supported(fitted, config)
     settings = config["gradient_booster"]["tree_train_param"]
     grown = json.loads(booster.save_raw("json"))["learner"]["gradient_booster"]["model"]
-    columns = fitted.classes if fitted.classes > 2 else 1
+    columns = max(int(config["learner_model_param"]["num_class"]), 1)
     largest = max(len(tree["left_children"]) for tree in grown["trees"])
     train, test = (_leaves(model, table, largest) for table in (fitted.train, fitted.test))
     weighting, start = _weighting(fitted, config, columns)
@@ -79,6 +79,8 @@ def _check_supported(fitted: Fitted, config: dict[str, Any]) -> None:
     objective, booster = config["learner_train_param"]["objective"], config["learner_train_param"]["booster"]
     if objective not in OBJECTIVES or callable(fitted.model.objective):
         raise fitted.refuse(setting=f"objective={objective!r}", instead="binary:logistic or multi:softprob")
+    if int(config["learner_model_param"]["num_class"]) not in (0, 1, fitted.classes):
+        raise fitted.refuse(setting="a num_class other than the labels have", instead="no num_class")
     if booster != "gbtree":
         raise fitted.refuse(setting=f"booster={booster!r}", instead="booster='gbtree'")
     if config["learner_train_param"].get("multi_strategy", "one_output_per_tree") != "one_output_per_tree":

@@ -7,6 +7,7 @@
 ``passes``      the walk over the trees: forwards for given or other labels, and its tangent
 ``trace``       the walk for the given labels, which proves that model, labels and weights belong together
 ``refit``       the gray box "leaf_refit"
+``refits``      the gray box "leaf_refits"
 ``linear``      the gray boxes "leaf" and "leaf_residual"
 ``derivative``  the gray box "leaf_derivative"
 

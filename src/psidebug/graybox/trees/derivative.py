@@ -26,15 +26,13 @@ import numpy as np
 import numpy.typing as npt
 
 from psidebug.graybox.protocol import Floats, Worlds
-from psidebug.graybox.trees.ensemble import Ensemble
+from psidebug.graybox.trees.ensemble import SOFTNESS, Ensemble
 from psidebug.graybox.trees.refit import in_memory
 from psidebug.graybox.trees.reverse import Reverse
 from psidebug.graybox.trees.tangent import tangent
 from psidebug.graybox.trees.trace import trace_at
 from psidebug.graybox.trees.weighting import one_hot
 from psidebug.task import Task
-
-SOFTNESS = 0.05
 
 
 class LeafDerivative:
@@ -44,6 +42,7 @@ class LeafDerivative:
 
     def __init__(self, task: Task, ensemble: Ensemble | None = None, *, softness: float = SOFTNESS) -> None:
         self.ensemble = Ensemble.of(task) if ensemble is None else ensemble
+        self.notes = self.ensemble.profile.notes
         self.actual = self.ensemble.actual
         profile = self.ensemble.profile
         given = one_hot(profile.given[None, :], profile.classes)

@@ -1,9 +1,9 @@
 """An ensemble with its trace and its test rows: from scores of columns to margins, and back.
 
 A margin is m_tr = F_{y_t} - F_r over the class scores F: the column scores f themselves (two classes: 0 and f), or,
-for a forest, the logarithm of its mean probabilities. The linear forms need the slope of F: 1, or 1/f for a forest,
-where f may be 0. One flip moves the vote of a leaf with n rows by about 1/n, so the slope is taken at no less than the
-mean over trees of 1/(n+1).
+for a forest, the logarithm of its mean probabilities smoothed by a (``learners.log_shares``). The linear forms need
+the slope of F: 1, or 1/(f + a) for a forest. It is taken where labels are a little uncertain, as the leaf derivative
+is: with each given label at weight 1 - ``SOFTNESS``, a mean p of labels is (1 - softness) p + softness (1 - p)/(K - 1).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from psidebug.graybox.trees.trace import Trace, trace
 from psidebug.labels import Codes
 from psidebug.task import Task
 
-SMALLEST_PROBABILITY = 1e-15
+SOFTNESS = 0.05
 Points = npt.NDArray[np.intp] | slice
 
 
@@ -70,7 +70,7 @@ class Ensemble:
     def _margins(self, scores: Floats, points: Points) -> Floats:
         by_class = np.moveaxis(self._classes(scores), (2, 1, 0), (0, 1, 2))
         if self.profile.averaged:
-            by_class = np.log(np.clip(by_class, SMALLEST_PROBABILITY, 1.0))
+            by_class = learners.log_shares(by_class)
         return self._advantages(by_class, points)
 
     def _classes(self, scores: Floats) -> Floats:
@@ -85,9 +85,6 @@ class Ensemble:
 def _slope(profile: Profile, traced: Trace) -> Floats:
     if not profile.averaged:
         return np.ones((profile.test_size, profile.classes))
-    trees = [tree for tree in profile.trees if tree.column == 0]
-    floor = np.zeros(profile.test_size)
-    for tree in trees:
-        size = np.bincount(tree.train, tree.bag, len(tree.values))[tree.test]
-        floor += 1.0 / ((size + 1.0) * len(trees))
-    return np.asarray(1.0 / np.maximum(traced.test.T, floor[:, None]))
+    p = traced.test.T
+    soft = (1.0 - SOFTNESS) * p + SOFTNESS * (1.0 - p) / (profile.classes - 1)
+    return np.asarray(1.0 / (soft + learners.SMOOTHING))

@@ -8,5 +8,8 @@ from typing import Any
 from psidebug.graybox.trees.derivative import LeafDerivative
 from psidebug.graybox.trees.linear import Leaf, LeafResidual
 from psidebug.graybox.trees.refit import LeafRefit
+from psidebug.graybox.trees.refits import LeafRefits
 
-FORMS: dict[str, Callable[..., Any]] = {box.name: box for box in (Leaf, LeafResidual, LeafRefit, LeafDerivative)}
+FORMS: dict[str, Callable[..., Any]] = {
+    box.name: box for box in (Leaf, LeafResidual, LeafRefit, LeafRefits, LeafDerivative)
+}

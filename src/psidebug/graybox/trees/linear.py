@@ -36,6 +36,7 @@ class Leaf:
 
     def __init__(self, task: Task, ensemble: Ensemble | None = None) -> None:
         self.ensemble = Ensemble.of(task) if ensemble is None else ensemble
+        self.notes = self.ensemble.profile.notes
         self.actual = self.ensemble.actual
         self._gain = [
             _gain(tree, steps[0])
@@ -88,20 +89,21 @@ class Leaf:
     def _stages(self, rows: Rows) -> Iterator[tuple[int, Tree, Floats | None]]:
         """Every tree with the share r·b of each of these rows in it; None where all are 1."""
         profile, number = self.ensemble.profile, 0
-        f = np.repeat(self.ensemble.traced.labels.start, len(profile.given[rows]), axis=1)
+        loss = profile.loss
+        x = np.repeat(loss.carried(self.ensemble.traced.labels.start), len(profile.given[rows]), axis=1)[:, :, None]
         for trees, made in zip(profile.rounds, self.ensemble.traced.steps, strict=True):
-            r = self._residual(f, rows) if self.residual else None
+            r = self._residual(x[:, :, 0], rows) if self.residual else None
             for tree, steps in zip(trees, made, strict=True):
                 share = r if tree.bag is None else tree.bag[rows] if r is None else tree.bag[rows] * r
                 yield number, tree, share
                 number += 1
                 if self.residual:
-                    f[tree.column] += np.take(added(tree, steps)[:, 0], tree.train[rows])
+                    loss.add(x[tree.column], loss.step(added(tree, steps)), tree.train[rows])
 
-    def _residual(self, f: Floats, rows: Rows) -> Floats:
+    def _residual(self, x: Floats, rows: Rows) -> Floats:
         """2(1 - p) for the given label, p before the round (forests: of the whole forest)."""
         profile = self.ensemble.profile
-        p = self.ensemble.traced.train[:, rows] if profile.averaged else profile.loss.probability(f)
+        p = self.ensemble.traced.train[:, rows] if profile.averaged else profile.loss.probability(x)
         by_class = p if profile.columns > 1 else np.concatenate([1.0 - p, p])
         return np.asarray(2.0 * (1.0 - np.take_along_axis(by_class, profile.given[rows][None, :], axis=0)[0]))
 

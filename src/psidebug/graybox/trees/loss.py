@@ -7,15 +7,22 @@ With weights a_i and weighted labels W_ic (see ``weighting``) and scores f_ic, e
 
 p = p(f) is the link, q its curvature: log loss has p = 1/(1+e^-f) or softmax and q = p(1-p); the mean (forests) has
 p = 0, q = 1, so that s_l is the weighted mean of the labels. Arrays are (columns, rows, worlds).
+
+Scores are carried from round to round as x, from which p is cheap: x = f, or x = e^-f for the sigmoid, where adding
+leaf values is a product with as many exponentials as there are leaves instead of rows.
 """
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from psidebug.graybox.protocol import Floats
+
+Leaves = npt.NDArray[np.integer[Any]]
+LARGEST_STEP = 300.0  # e^-s is neither 0 nor infinite, so that no product is 0 · ∞
 
 
 class Loss(Protocol):
@@ -24,8 +31,24 @@ class Loss(Protocol):
     scale: float
     """κ, the library's factor on the Hessian."""
 
-    def probability(self, f: Floats) -> Floats:
-        """p(f)."""
+    def carried(self, f: Floats) -> Floats:
+        """x(f), a new array."""
+        ...
+
+    def scores(self, x: Floats) -> Floats:
+        """f(x)."""
+        ...
+
+    def step(self, s: Floats) -> Floats:
+        """What values s (leaves, worlds) do to x, ready for :meth:`add`."""
+        ...
+
+    def add(self, x: Floats, step: Floats, leaves: Leaves) -> None:
+        """From x(f) to x(f + s) for one column (rows, worlds), in place."""
+        ...
+
+    def probability(self, x: Floats) -> Floats:
+        """p of the scores that x carries."""
         ...
 
     def curvature(self, p: Floats) -> Floats:
@@ -41,19 +64,55 @@ class Loss(Protocol):
         ...
 
 
+class CarriedAsScores:
+    """x = f."""
+
+    def carried(self, f: Floats) -> Floats:
+        """f."""
+        return f.copy()
+
+    def scores(self, x: Floats) -> Floats:
+        """x."""
+        return x
+
+    def step(self, s: Floats) -> Floats:
+        """s."""
+        return s
+
+    def add(self, x: Floats, step: Floats, leaves: Leaves) -> None:
+        """x + s."""
+        x += np.take(step, leaves, axis=0)
+
+
 class Sigmoid:
-    """Log loss of two classes with one column of scores."""
+    """Log loss of two classes with one column of scores, carried as e^-f."""
 
     def __init__(self, scale: float = 1.0) -> None:
         self.scale = scale
 
-    def probability(self, f: Floats) -> Floats:
-        """1 / (1 + e^-f), in place of one temporary."""
-        p = np.negative(f)
+    def carried(self, f: Floats) -> Floats:
+        """e^-f."""
         with np.errstate(over="ignore"):
-            np.exp(p, out=p)
-        p += 1.0
-        return np.reciprocal(p, out=p)
+            return np.asarray(np.exp(-f))
+
+    def scores(self, x: Floats) -> Floats:
+        """-log x."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(-np.log(x))
+
+    def step(self, s: Floats) -> Floats:
+        """e^-s."""
+        return np.asarray(np.exp(-np.clip(s, -LARGEST_STEP, LARGEST_STEP)))
+
+    def add(self, x: Floats, step: Floats, leaves: Leaves) -> None:
+        """x e^-s."""
+        with np.errstate(over="ignore"):
+            x *= np.take(step, leaves, axis=0)
+
+    def probability(self, x: Floats) -> Floats:
+        """1 / (1 + x)."""
+        p = x + 1.0
+        return np.divide(1.0, p, out=p)
 
     def curvature(self, p: Floats) -> Floats:
         """p (1 - p)."""
@@ -68,15 +127,15 @@ class Sigmoid:
         return (p - p * p) * change
 
 
-class Softmax:
+class Softmax(CarriedAsScores):
     """Log loss of K classes with K columns of scores; the Hessian is the diagonal one that libraries use."""
 
     def __init__(self, scale: float = 1.0) -> None:
         self.scale = scale
 
-    def probability(self, f: Floats) -> Floats:
-        """e^f_c / Σ_j e^f_j."""
-        p = np.exp(f - f.max(axis=0, keepdims=True))
+    def probability(self, x: Floats) -> Floats:
+        """e^x_c / Σ_j e^x_j."""
+        p = np.exp(x - x.max(axis=0, keepdims=True))
         p /= p.sum(axis=0, keepdims=True)
         return np.asarray(p)
 
@@ -93,14 +152,14 @@ class Softmax:
         return np.asarray(p * (change - (p * change).sum(axis=0, keepdims=True)))
 
 
-class Mean:
+class Mean(CarriedAsScores):
     """Leaf values are weighted means of the labels: single trees and forests."""
 
     scale = 1.0
 
-    def probability(self, f: Floats) -> Floats:
+    def probability(self, x: Floats) -> Floats:
         """0: the labels are averaged as they are."""
-        return np.zeros_like(f)
+        return np.zeros_like(x)
 
     def curvature(self, p: Floats) -> Floats:
         """1: every row counts by its weight."""

@@ -18,6 +18,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from psidebug.graybox.protocol import Floats
+from psidebug.graybox.trees.loss import Loss
 from psidebug.graybox.trees.profile import Leaves, Profile, Tree
 
 BLOCK = 16_384  # numbers per block of rows × worlds: its few temporaries stay in the processor's cache
@@ -84,19 +85,20 @@ def walk(
     profile: Profile, labels: Labels, points: npt.NDArray[np.intp] | slice
 ) -> tuple[Floats, list[list[list[Step]]], Floats]:
     """Test scores (columns, points, worlds), every step by round and tree, and the final training scores."""
-    f = np.repeat(labels.start[:, None, :], len(profile.given), axis=1)
+    x = np.repeat(profile.loss.carried(labels.start)[:, None, :], len(profile.given), axis=1)
     watched = np.arange(profile.test_size)[points]
     scores = np.repeat(labels.start[:, None, :], len(watched), axis=1)
     pending: list[tuple[Tree, Floats]] = []
     steps: list[list[list[Step]]] = []
     for trees in profile.rounds:
-        steps.append(_round(profile, trees, f, labels, pending))
-        pending = [(tree, added(tree, made)) for tree, made in zip(trees, steps[-1], strict=True)]
-        for tree, s in pending:
+        steps.append(_round(profile, trees, x, labels, pending))
+        values = [added(tree, made) for tree, made in zip(trees, steps[-1], strict=True)]
+        for tree, s in zip(trees, values, strict=True):
             scores[tree.column] += np.take(s, tree.test[watched], axis=0)
-    for block in blocks(len(profile.given), f.shape[2]):
-        _advance(f[:, block], pending, block)
-    return scores, steps, f
+        pending = [(tree, profile.loss.step(s)) for tree, s in zip(trees, values, strict=True)]
+    for block in blocks(len(profile.given), x.shape[2]):
+        _advance(profile.loss, x[:, block], pending, block)
+    return scores, steps, profile.loss.scores(x)
 
 
 def added(tree: Tree, steps: Sequence[Step]) -> Floats:
@@ -107,34 +109,34 @@ def added(tree: Tree, steps: Sequence[Step]) -> Floats:
 
 
 def _round(
-    profile: Profile, trees: Sequence[Tree], f: Floats, labels: Labels, pending: list[tuple[Tree, Floats]]
+    profile: Profile, trees: Sequence[Tree], x: Floats, labels: Labels, pending: list[tuple[Tree, Floats]]
 ) -> list[list[Step]]:
     made: list[list[Step]] = [[] for _ in trees]
     for number in range(max(tree.steps for tree in trees)):
         before: list[Floats | None] = [
             None if not number else np.asarray(sum(step.size for step in steps)) for steps in made
         ]
-        G = [np.zeros((len(tree.values), f.shape[2])) for tree in trees]
+        G = [np.zeros((len(tree.values), x.shape[2])) for tree in trees]
         H = [np.zeros_like(total) for total in G]
-        for block in blocks(f.shape[1], f.shape[2]):
+        for block in blocks(x.shape[1], x.shape[2]):
             if not number:
-                _advance(f[:, block], pending, block)
-            _add_sums(profile, trees, f[:, block], labels, before, block, G, H)
+                _advance(profile.loss, x[:, block], pending, block)
+            _add_sums(profile, trees, x[:, block], labels, before, block, G, H)
         for tree, steps, g, h, b in zip(trees, made, G, H, before, strict=True):
             steps.append(_newton(tree, g, h, b))
     return made
 
 
-def _advance(f: Floats, pending: list[tuple[Tree, Floats]], block: slice) -> None:
-    """Add the values of the round before to the scores of this block, in place."""
-    for tree, s in pending:
-        f[tree.column] += np.take(s, tree.train[block], axis=0)
+def _advance(loss: Loss, x: Floats, pending: list[tuple[Tree, Floats]], block: slice) -> None:
+    """Add the values of the round before to the carried scores of this block, in place."""
+    for tree, step in pending:
+        loss.add(x[tree.column], step, tree.train[block])
 
 
 def _add_sums(
     profile: Profile,
     trees: Sequence[Tree],
-    f: Floats,
+    x: Floats,
     labels: Labels,
     before: Sequence[Floats | None],
     block: slice,
@@ -142,7 +144,7 @@ def _add_sums(
     H: Sequence[Floats],
 ) -> None:
     a = labels.weight[block]
-    p = profile.loss.probability(shifted(f, trees, before, block))
+    p = profile.loss.probability(shifted(profile.loss, x, trees, before, block))
     q = profile.loss.curvature(p)
     for tree, gradient_sum, hessian_sum in zip(trees, G, H, strict=True):
         if tree.fixed:
@@ -157,14 +159,14 @@ def _add_sums(
         hessian_sum += hessians
 
 
-def shifted(f: Floats, trees: Sequence[Tree], before: Sequence[Floats | None], block: slice) -> Floats:
-    """The scores at which a round's next Newton step is taken: f itself for the first."""
+def shifted(loss: Loss, x: Floats, trees: Sequence[Tree], before: Sequence[Floats | None], block: slice) -> Floats:
+    """The carried scores at which a round's next Newton step is taken: x itself for the first."""
     if all(b is None for b in before):
-        return f
-    x = f.copy()
+        return x
+    x = x.copy()
     for tree, b in zip(trees, before, strict=True):
         if b is not None:
-            x[tree.column] += np.take(b, tree.train[block], axis=0)
+            loss.add(x[tree.column], loss.step(b), tree.train[block])
     return x
 
 

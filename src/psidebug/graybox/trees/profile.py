@@ -73,6 +73,8 @@ class Profile:
     classes: int
     averaged: bool = False
     """Whether scores are mean probabilities (forests) rather than log odds."""
+    notes: tuple[str, ...] = ()
+    """What a reader of the answers should know."""
 
     @property
     def trees(self) -> Iterator[Tree]:
@@ -121,7 +123,7 @@ def leaf_indices(blocks: Iterable[npt.NDArray[Any]], rows: int, largest: int) ->
     for block in blocks:
         if leaves is None:
             leaves = np.empty((block.shape[1], rows), dtype=kind)
-        leaves[:, done : done + len(block)] = block.T
+        leaves[:, done : done + len(block)] = block.astype(kind).T  # small numbers are quicker to turn round
         done += len(block)
     if leaves is None:
         return np.empty((0, rows), dtype=kind)

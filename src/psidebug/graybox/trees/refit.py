@@ -25,6 +25,7 @@ class LeafRefit:
 
     def __init__(self, task: Task, ensemble: Ensemble | None = None) -> None:
         self.ensemble = Ensemble.of(task) if ensemble is None else ensemble
+        self.notes = self.ensemble.profile.notes
 
     def margins(self, worlds: Worlds, points: npt.NDArray[np.intp] | None = None) -> Floats:
         """Walk over the trees with the labels of every world, as many worlds at once as memory allows."""

@@ -14,12 +14,12 @@ from psidebug.graybox.trees.trace import Trace
 
 
 class Reverse:
-    """The state of one pass backwards: scores f as of the current round, pulls φ on them, ā and W̄ so far."""
+    """The state of one pass backwards: scores of the current round (carried as x), pulls φ on them, ā and W̄ so far."""
 
     def __init__(self, traced: Trace, u: Floats) -> None:
         """``u`` (columns, points) are the pulls on the test scores."""
         self._traced, self._u = traced, u
-        self._f = traced.train[:, :, None].copy()
+        self._x = traced.profile.loss.carried(traced.train[:, :, None])
         self._phi = np.zeros_like(traced.train)
         self._on_weight = np.zeros(traced.train.shape[1])
         self._on_target = np.zeros_like(traced.train)
@@ -43,7 +43,8 @@ class Reverse:
         before: Sequence[Tree],
     ) -> list[Floats]:
         """Go back over one round; returns Σ φ by leaf of the round before it, taken while the rows are at hand."""
-        values = [added(tree, steps)[:, 0] for tree, steps in zip(trees, made, strict=True)]
+        loss = self._traced.profile.loss
+        undone = [loss.step(-added(tree, steps)) for tree, steps in zip(trees, made, strict=True)]
         from_test = [np.bincount(tree.test, self._u[tree.column], len(tree.values)) for tree in trees]
         from_train = [np.zeros(len(tree.values)) for tree in trees] if phi_sums is None else phi_sums
         on_value: list[Floats] = [
@@ -54,13 +55,13 @@ class Reverse:
         phi_before = [np.zeros(len(tree.values)) for tree in before]
         for number in range(last, -1, -1):
             now = [steps[number] for steps in made]
-            pulls = [_pull(step, d, self._traced.profile.loss.scale) for step, d in zip(now, on_value, strict=True)]
+            pulls = [_pull(step, d, loss.scale) for step, d in zip(now, on_value, strict=True)]
             inner = [np.zeros_like(d) for d in on_value]
-            for block in blocks(self._f.shape[1], 1):
+            for block in blocks(self._x.shape[1], 1):
                 leaves = [tree.train[block].astype(np.intp) for tree in trees]
                 if number == last:
-                    for tree, s, at in zip(trees, values, leaves, strict=True):
-                        self._f[tree.column, block, 0] -= np.take(s, at)
+                    for tree, step, at in zip(trees, undone, leaves, strict=True):
+                        loss.add(self._x[tree.column, block], step, at)
                 on_scores = self._block(trees, now, pulls, block, leaves)
                 self._phi[:, block] += on_scores
                 if number:
@@ -83,7 +84,7 @@ class Reverse:
     ) -> Floats:
         """Add to ā and W̄ of a block of rows; returns the pulls on its scores (columns, rows)."""
         loss, a = self._traced.profile.loss, self._traced.labels.weight[block, 0]
-        p = loss.probability(shifted(self._f[:, block], trees, [step.before for step in now], block))[:, :, 0]
+        p = loss.probability(shifted(loss, self._x[:, block], trees, [step.before for step in now], block))[:, :, 0]
         q, slope = loss.curvature(p), loss.curvature_slope(p)
         on_p = np.zeros_like(p)
         for tree, (on_g, on_h), at in zip(trees, pulls, leaves, strict=True):

@@ -21,17 +21,17 @@ def tangent(traced: Trace, given: Floats, change: Floats, points: npt.NDArray[np
     start = profile.start.slopes(totals) @ in_start
     weight = in_trees.sum(axis=0)
     target = in_trees[profile.classes - profile.columns :]
-    f = np.repeat(traced.labels.start[:, None, :], len(profile.given), axis=1)
+    x = np.repeat(profile.loss.carried(traced.labels.start)[:, None, :], len(profile.given), axis=1)
     moved = np.repeat(start[:, None, :], len(profile.given), axis=1)
     watched = np.arange(profile.test_size)[points]
     result = np.repeat(start[:, None, :], len(watched), axis=1)
     for trees, made in zip(profile.rounds, traced.steps, strict=True):
-        sizes = _round(traced, trees, made, f, moved, weight, target)
+        sizes = _round(traced, trees, made, x, moved, weight, target)
         for tree, steps, size in zip(trees, made, sizes, strict=True):
             if not tree.fixed:
                 moved[tree.column] += np.take(tree.rate * size, tree.train, axis=0)
                 result[tree.column] += np.take(tree.rate * size, tree.test[watched], axis=0)
-            f[tree.column] += np.take(added(tree, steps), tree.train, axis=0)
+            profile.loss.add(x[tree.column], profile.loss.step(added(tree, steps)), tree.train)
     return result
 
 
@@ -39,7 +39,7 @@ def _round(
     traced: Trace,
     trees: Sequence[Tree],
     made: Sequence[Sequence[Step]],
-    f: Floats,
+    x: Floats,
     moved: Floats,
     weight: Floats,
     target: Floats,
@@ -51,8 +51,8 @@ def _round(
         now = [steps[number] for steps in made]
         G = [np.zeros_like(size) for size in sizes]
         H = [np.zeros_like(size) for size in sizes]
-        for block in blocks(f.shape[1], worlds):
-            _add_sums(traced, trees, now, sizes if number else None, f, moved, weight, target, block, G, H)
+        for block in blocks(x.shape[1], worlds):
+            _add_sums(traced, trees, now, sizes if number else None, x, moved, weight, target, block, G, H)
         for size, step, g, h in zip(sizes, now, G, H, strict=True):
             size -= np.where(step.live, (g + step.size * h) / step.divisor, 0.0)
     return sizes
@@ -63,7 +63,7 @@ def _add_sums(
     trees: Sequence[Tree],
     now: Sequence[Step],
     sizes: Sequence[Floats] | None,
-    f: Floats,
+    x: Floats,
     moved: Floats,
     weight: Floats,
     target: Floats,
@@ -72,9 +72,8 @@ def _add_sums(
     H: Sequence[Floats],
 ) -> None:
     loss = traced.profile.loss
-    p = loss.probability(shifted(f[:, block], trees, [step.before for step in now], block))
-    x = moved[:, block] if sizes is None else shifted(moved[:, block], trees, sizes, block)
-    p_moved = loss.moved(p, x)
+    p = loss.probability(shifted(loss, x[:, block], trees, [step.before for step in now], block))
+    p_moved = loss.moved(p, _moved(moved[:, block], trees, sizes, block))
     q, slope, a = loss.curvature(p), loss.curvature_slope(p), traced.labels.weight[block]
     for tree, gradient_sum, hessian_sum in zip(trees, G, H, strict=True):
         if tree.fixed:
@@ -85,3 +84,13 @@ def _add_sums(
         gradients, hessians = leaf_sums(tree, block, g, h, len(gradient_sum))
         gradient_sum += gradients
         hessian_sum += hessians
+
+
+def _moved(change: Floats, trees: Sequence[Tree], sizes: Sequence[Floats] | None, block: slice) -> Floats:
+    """Change of the scores at which a step is taken: earlier steps of the same trees have moved them too."""
+    if sizes is None:
+        return change
+    change = change.copy()
+    for tree, size in zip(trees, sizes, strict=True):
+        change[tree.column] += np.take(size, tree.train[block], axis=0)
+    return change

@@ -1,0 +1,145 @@
+"""A benchmark: rows to train on, to test and to validate, labels with known errors, and the two learners to debug."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+from psidebug.datasets.faults import marked_range
+from psidebug.datasets.noise import Fault, Labels, Noise, Planted, plant
+from psidebug.datasets.sources import Source
+from psidebug.errors import InputError, LearnerError, UnknownOption
+from psidebug.learner import Classifier
+from psidebug.tables import Table
+
+Learner = Literal["logistic", "boosting"]
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Number of rows to train on, to test and to validate."""
+
+    train: int
+    test: int
+    validation: int
+
+    @property
+    def total(self) -> int:
+        """Rows of all three parts."""
+        return self.train + self.test + self.validation
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """What all benchmarks of one name have in common, whatever the seed."""
+
+    name: str
+    sizes: Sizes
+    columns: int | str
+    """Number of columns, or what is there instead of columns."""
+    classes: tuple[str, ...]
+    """What the classes 0 … K-1 are called."""
+    source: Source
+    usual: Noise = "random"
+    """The noise that is planted unless another is asked for."""
+    summary: str = "10% of the labels, at random, are wrong"
+    """What the usual noise does, in words that hold for every seed."""
+    fault: Callable[[Table, Labels, np.random.Generator], Fault] = marked_range
+    """For systematic noise, from the training rows and their right labels a fault, by chance among those that fit."""
+    encoders: Mapping[Learner, Any] = field(default_factory=dict)
+    """The transformer before each learner; none where the columns can be used as they are."""
+
+    def shuffled(
+        self, rows: npt.NDArray[Any], labels: npt.NDArray[Any], seed: int, *, test: int, noise: Noise
+    ) -> Benchmark:
+        """A benchmark of rows that come in an order of their own."""
+        rng = np.random.default_rng(seed)
+        order = rng.permutation(len(labels))
+        ordered = labels[order].astype(np.intp)
+        return self.benchmark(rows[order].__getitem__, ordered, test=test, noise=noise, rng=rng)
+
+    def benchmark(
+        self, part: Callable[[slice], Table], labels: Labels, *, test: int, noise: Noise, rng: np.random.Generator
+    ) -> Benchmark:
+        """Rows cut in the order they come in, and errors planted in the training labels.
+
+        Whatever the rows need of ``rng`` has been drawn before. Fewer test rows are the first of all of them, and leave
+        the other two parts as they are; so does another kind of noise. Differences between runs are then due to what
+        was changed.
+        """
+        sizes = self.sizes
+        if not 1 <= test <= sizes.test:
+            raise InputError(f"{self.name} has {sizes.test} test rows, not {test}. Choose test from 1 to {sizes.test}.")
+        train = slice(0, sizes.train)
+        points = slice(sizes.train, sizes.train + test)
+        validation = slice(sizes.train + sizes.test, sizes.total)
+        X_train, clean = part(train), labels[train]
+        given, planted = plant(
+            noise, clean, self.classes, rng=rng, table=X_train, fault=lambda: self.fault(X_train, clean, rng)
+        )
+        return Benchmark(
+            name=self.name,
+            X_train=X_train,
+            clean=clean,
+            given=given,
+            X_test=part(points),
+            y_test=labels[points],
+            X_validation=part(validation),
+            y_validation=labels[validation],
+            classes=self.classes,
+            planted=planted,
+            encoders=self.encoders,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Benchmark:
+    """Classes are the numbers 0 … K-1; only training labels are wrong, and only those of ``wrong``."""
+
+    name: str
+    X_train: Table
+    clean: Labels
+    """The right training labels."""
+    given: Labels
+    """The training labels with the planted errors."""
+    X_test: Table
+    y_test: Labels
+    X_validation: Table
+    y_validation: Labels
+    classes: tuple[str, ...]
+    """What the classes are called."""
+    planted: Planted
+    encoders: Mapping[Learner, Any]
+
+    @property
+    def wrong(self) -> npt.NDArray[np.bool_]:
+        """Training rows whose given label is not the right one."""
+        return np.asarray(self.given != self.clean)
+
+    def learner(self, kind: Learner) -> Classifier:
+        """A fresh learner for these columns, unfitted.
+
+        "logistic" is scikit-learn's logistic regression with its usual penalty, "boosting" LightGBM with 100 trees of
+        15 leaves. Neither leaves anything to chance.
+        """
+        if kind not in get_args(Learner):
+            raise UnknownOption(f"the learner must be one of {', '.join(get_args(Learner))}, not {kind!r}.")
+        final = LogisticRegression(max_iter=1000) if kind == "logistic" else _boosting()
+        encoder = self.encoders.get(kind)
+        return final if encoder is None else make_pipeline(clone(encoder), final)
+
+
+def _boosting() -> Classifier:
+    if importlib.util.find_spec("lightgbm") is None:
+        raise LearnerError("the boosted trees of the benchmarks need LightGBM. Run: pip install 'psidebug[lightgbm]'.")
+    from lightgbm import LGBMClassifier
+
+    return LGBMClassifier(n_estimators=100, num_leaves=15, n_jobs=1, verbose=-1)

@@ -1,0 +1,182 @@
+"""Explanations compete: no label is wrong, some are wrong here and there, a slice or several were mislabelled.
+
+Each is a prior over worlds, *rates that may differ inside a slice*, and all are measured in one currency: the held-out
+log likelihood of all labels, in nats,
+
+    E = Σ_i log Σ_k P(k | x_i) R_g(i)(y_i | k)  +  Σ_t log P(y_t | x_t),
+
+training labels through the noisy channel of their group, test labels as they are. The labeller P of a hypothesis never
+learns from the slices that it accuses. "The labels are right" is R = 1. What a hypothesis gains on that must exceed its
+charge: log(conditions looked at) for each slice, ½ log n for each rate, and (N/M) χ²/2 for the p numbers that calibrate
+the labeller on M test points and are then applied to N training rows: what chance gains on clean labels, by the 95%
+point of χ² with p degrees of freedom.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import chi2
+
+from psidebug.diagnosis.evidence.labeller import Labeller, labeller_of
+from psidebug.diagnosis.evidence.opinions import Mask, Panel
+from psidebug.diagnosis.evidence.rates import Channel, Floats, learned, told, untouched
+from psidebug.diagnosis.slices import Slice
+from psidebug.labels import Codes
+from psidebug.task import Task
+
+MOST_EXCLUDED = 0.5
+"""A slice with more of the training rows than this is not left out of training: its rates alone may differ."""
+
+SELDOM = 0.001
+"""The noise rate where nothing speaks for errors: it keeps the rows in order."""
+
+
+@dataclass(frozen=True, eq=False)
+class Hypothesis:
+    """How the labels came about, and what follows for each of them."""
+
+    slices: tuple[Slice, ...]
+    """Where rates of their own hold; empty if errors are scattered."""
+    labeller: Labeller
+    groups: npt.NDArray[np.intp]
+    """The group of each training row: 0, or 1 and more inside the slices."""
+    rates: tuple[Floats, ...]
+    """R of each group."""
+    posterior: Floats = field(repr=False)
+    """W (N, K): how likely each class is the true label."""
+    evidence: float
+    """Nats gained on "the labels are right"."""
+    charge: float
+    """Nats that it has to gain."""
+    possible: Mask | None = field(default=None, repr=False)
+    """(N, K): which classes a stated prior lets each true label have; None if it was not stated."""
+
+    @property
+    def likely(self) -> bool:
+        """Whether it says more than chance would."""
+        return self.evidence > self.charge
+
+    def p_wrong(self, given: Codes) -> Floats:
+        """1 - W_i(y_i)."""
+        return np.asarray(1.0 - self.posterior[np.arange(len(given)), given])
+
+    def knowing(self, given: Codes, known: Codes) -> Hypothesis:
+        """The same explanation after a person has said the true labels of some rows; ``known`` is -1 elsewhere.
+
+        What is known of them teaches the rates of their group, and so moves the others; rates that were stated are not
+        to be taught.
+        """
+        posterior, rates, size = self.posterior.copy(), list(self.rates), self.posterior.shape[1]
+        for group in range(len(rates)):
+            own = self.groups == group
+            sure = own & (known >= 0)
+            if not sure.any():
+                continue
+            if self.possible is not None and group == 0:
+                posterior[sure] = np.eye(size)[known[sure]]
+                continue
+            possible = None if self.possible is None else self.possible[own] | (known[own, None] == np.arange(size))
+            channel = learned(self.labeller.train[own], given[own], known[own], possible)
+            posterior[own], rates[group] = channel.posterior, channel.rates
+        return replace(self, posterior=posterior, rates=tuple(rates))
+
+    def corrected(self, given: Codes) -> Codes:
+        """Labels that are wrong with a probability above a half, put right."""
+        return np.where(self.p_wrong(given) > 0.5, self.posterior.argmax(axis=1), given)
+
+
+class Competition:
+    """Makes hypotheses about one task and weighs them."""
+
+    def __init__(self, task: Task, panel: Panel, stated: Floats | None = None) -> None:
+        self._task, self._panel, self._stated = task, panel, stated
+        self._possible = None if stated is None else np.asarray(stated > 0)
+        self._right = 0.0
+
+    def scattered(self) -> Hypothesis:
+        """Errors here and there, at rates that depend on the classes alone; the first to be asked for."""
+        labeller = self._labeller(np.zeros(len(self._task.train), dtype=bool))
+        self._panel.dismiss(labeller.unheard)
+        self._right = untouched(labeller.train, self._task.train.codes) + self._of_test(labeller)
+        return self._weighed((), labeller)
+
+    def mislabelled(self, slices: Sequence[Slice]) -> Hypothesis:
+        """These slices have rates of their own, whatever happens elsewhere."""
+        inside = np.logical_or.reduce([each.everyone(self._task) for each in slices])
+        rest = self._task.train.codes[~inside]
+        alone = inside.mean() <= MOST_EXCLUDED and set(rest.tolist()) == set(self._task.train.codes.tolist())
+        return self._weighed(tuple(slices), self._labeller(inside if alone else np.zeros_like(inside)))
+
+    def promise(self, suspect: Slice, by: Hypothesis) -> float:
+        """Nats that rates of its own would gain for a slice, asking nobody anew; less the charge for choosing it."""
+        members = suspect.everyone(self._task)
+        if members.all() or not members.any():
+            return -np.inf
+        given, logs = self._task.train.codes[members], by.labeller.train[members]
+        after = self._channel(logs, members, scattered=False).log_likelihood
+        before = sum(
+            told(logs[part], given[part], rates).log_likelihood
+            for group, rates in enumerate(by.rates)
+            if (part := by.groups[members] == group).any()
+        )
+        return after - before - _choice(suspect) - self._for_rates(int(members.sum()))
+
+    def _labeller(self, excluded: Mask) -> Labeller:
+        return labeller_of(self._panel.hear(excluded), self._task.test.codes)
+
+    def _weighed(self, slices: tuple[Slice, ...], labeller: Labeller) -> Hypothesis:
+        given, size = self._task.train.codes, self._task.encoding.size
+        groups = np.zeros(len(given), dtype=np.intp)
+        for number, each in enumerate(slices, start=1):
+            groups[each.everyone(self._task)] = number
+        posterior, rates, total = np.empty((len(given), size)), [], 0.0
+        calibration = 0.5 * float(chi2.ppf(0.95, max(labeller.parameters, 1))) * len(given) / len(self._task.test)
+        charge = calibration + sum(map(_choice, slices))
+        for group in range(len(slices) + 1):
+            own = groups == group
+            channel = self._channel(labeller.train[own], own, scattered=group == 0)
+            if slices and group == 0 and self._stated is None:
+                channel = self._elsewhere(channel, labeller.train[own], given[own], calibration)
+            posterior[own] = channel.posterior
+            rates.append(channel.rates)
+            total += channel.log_likelihood
+            charge += self._for_rates(int(own.sum()))
+        evidence = total + self._of_test(labeller) - self._right
+        return Hypothesis(slices, labeller, groups, tuple(rates), posterior, evidence, charge, self._possible)
+
+    def _channel(self, logs: Floats, own: Mask, *, scattered: bool) -> Channel:
+        given = self._task.train.codes[own]
+        if self._stated is None or not scattered:
+            return learned(logs, given, possible=None if self._possible is None else self._possible[own])
+        # What the user states is P(true label | given label) row by row: with it the rates need not be learned.
+        size = logs.shape[1]
+        shares = np.exp(logs).mean(axis=0)
+        stated = np.log(np.maximum(self._stated[own], 1e-300)) - np.log(np.maximum(shares, 1e-6))
+        joint = np.exp(logs + stated - (logs + stated).max(axis=1, keepdims=True))
+        posterior = joint / joint.sum(axis=1, keepdims=True)
+        counts = posterior.T @ np.eye(size)[given] + np.eye(size)
+        rates = counts / counts.sum(axis=1, keepdims=True)
+        return Channel(rates, posterior, told(logs, given, rates).log_likelihood)
+
+    def _elsewhere(self, channel: Channel, logs: Floats, given: Codes, calibration: float) -> Channel:
+        """Outside the accused slices labels are right, unless errors there gain more than chance would."""
+        gain = channel.log_likelihood - untouched(logs, given)
+        if gain > calibration + self._for_rates(len(given)):
+            return channel
+        size = logs.shape[1]
+        return told(logs, given, np.where(np.eye(size) == 1.0, 1.0 - SELDOM, SELDOM / (size - 1)))
+
+    def _of_test(self, labeller: Labeller) -> float:
+        return untouched(labeller.test, self._task.test.codes)
+
+    def _for_rates(self, rows: int) -> float:
+        size = self._task.encoding.size
+        return 0.5 * size * (size - 1) * float(np.log(max(rows, 2)))
+
+
+def _choice(suspect: Slice) -> float:
+    return float(np.log(suspect.looked))

@@ -1,0 +1,86 @@
+"""How labels came to be wrong: the rates R(b | k) at which a true label k was recorded as b, learned by EM.
+
+With P(k | x_i) from a labeller that never saw label i, the given label y_i has probability Σ_k P(k | x_i) R(y_i | k),
+and its true value is k with probability W_ik ∝ P(k | x_i) R(y_i | k). EM raises the likelihood of all given labels in
+turns: W from R, then R(b | k) = Σ_i W_ik [y_i = b] / Σ_i W_ik.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from psidebug.labels import Codes
+
+Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+ROUNDS = 200
+SETTLED = 1e-5
+START = 0.05
+"""The rate that EM begins with."""
+RIGHT, WRONG = 1.0, 0.01
+"""Rows that are pretended to have been seen of each class: labelled right, and labelled as each other class."""
+
+
+@dataclass(frozen=True, eq=False)
+class Channel:
+    """What happened to the labels of some rows."""
+
+    rates: Floats
+    """R (K, K): true class by recorded class; every row sums to 1."""
+    posterior: Floats
+    """W (n, K): how likely each class is the true label of each row."""
+    log_likelihood: float
+    """Σ_i log Σ_k P(k | x_i) R(y_i | k)."""
+
+
+def learned(log_probability: Floats, given: Codes, known: Codes | None = None, possible: Mask | None = None) -> Channel:
+    """The rates under which these given labels (n,) are likeliest, for a labeller's log P(k | x) (n, K).
+
+    ``known`` holds the true labels that a person has confirmed, -1 elsewhere; ``possible`` (n, K) says which classes
+    the true label of a row may have at all. A row that can only have its given label is right whatever the rates are:
+    its likelihood is P(y | x), and it has nothing to teach about them.
+    """
+    if possible is not None and (sure := possible.sum(axis=1) <= 1).any():
+        rest = learned(log_probability[~sure], given[~sure], None if known is None else known[~sure], possible[~sure])
+        posterior = np.eye(possible.shape[1])[given]
+        posterior[~sure] = rest.posterior
+        return Channel(rest.rates, posterior, rest.log_likelihood + untouched(log_probability[sure], given[sure]))
+    probability = np.exp(log_probability) * (1.0 if possible is None else possible)
+    size = probability.shape[1]
+    rates = np.full((size, size), START / (size - 1))
+    np.fill_diagonal(rates, 1.0 - START)
+    pretended = np.full((size, size), WRONG)
+    np.fill_diagonal(pretended, RIGHT)
+    recorded = np.eye(size)[given]
+    for _ in range(ROUNDS):
+        posterior, _ = _posterior(probability, rates, given, known)
+        counts = posterior.T @ recorded + pretended
+        before, rates = rates, counts / counts.sum(axis=1, keepdims=True)
+        if np.abs(rates - before).max() < SETTLED:
+            break
+    posterior, likelihood = _posterior(probability, rates, given, known)
+    return Channel(rates, posterior, float(np.log(likelihood).sum()))
+
+
+def told(log_probability: Floats, given: Codes, rates: Floats) -> Channel:
+    """The posterior of every row under rates that are known."""
+    posterior, likelihood = _posterior(np.exp(log_probability), rates, given, None)
+    return Channel(rates, posterior, float(np.log(likelihood).sum()))
+
+
+def untouched(log_probability: Floats, given: Codes) -> float:
+    """Log likelihood of the given labels if none is wrong: Σ_i log P(y_i | x_i)."""
+    return float(log_probability[np.arange(len(given)), given].sum())
+
+
+def _posterior(probability: Floats, rates: Floats, given: Codes, known: Codes | None) -> tuple[Floats, Floats]:
+    joint = probability * rates[:, given].T
+    if known is not None:
+        sure = known >= 0
+        others = np.arange(probability.shape[1]) != known[:, None]
+        joint = np.where(sure[:, None] & others, 0.0, np.maximum(joint, 1e-300))
+    likelihood = np.maximum(joint.sum(axis=1), 1e-300)
+    return joint / likelihood[:, None], likelihood

@@ -1,0 +1,218 @@
+"""One bug explained: its causes, the smallest verified correction that repairs it, and doubt about its own label."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from threadpoolctl import threadpool_limits
+
+from psidebug.diagnosis.frames import suspects_frame
+from psidebug.diagnosis.smallest import Search, SmallestCorrection, counted, expected_length
+from psidebug.diagnosis.verification import Judge
+from psidebug.errors import NotMisclassified, NoWorldWithout, ShapeMismatch, SymptomAbsent, UnknownRow
+from psidebug.graybox.protocol import GrayBox
+from psidebug.inference.estimates import Estimates
+from psidebug.labels import Codes
+from psidebug.priors import Prior
+from psidebug.sufficiency import sufficiency
+from psidebug.symptoms import misclassified
+from psidebug.task import Task
+
+Floats = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.intp]
+
+MOST_SHARE = 0.25
+"""No more than this share of the labels (or MANY) is corrected for one bug: beyond it, they describe another task."""
+LONE_ROWS = 256
+"""So many labels are moved one at a time in the gray box, where PS cannot order them."""
+UNLIKELY = 0.1
+"""A labeller that gives a test label less than this probability disbelieves it."""
+MANY_SHARE, MANY = 0.05, 10
+"""A bug that takes more corrections than this share of the labels, and than this number, is hardly theirs."""
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """The causes of one misclassified test point."""
+
+    test_row: int
+    given: Any
+    """Its label in the test set."""
+    predicted: Any
+    """What the classifier says instead."""
+    causes: Any
+    """Data frame of training rows, best first: row, given, proposed, ps, ps_low, ps_high, p_wrong."""
+    engine: str
+    """The engine that PS is from; if it had no answer, why."""
+    smallest: SmallestCorrection | None = None
+    """None if no correction that was tried repairs the bug."""
+    fits: int = 0
+    """Fits that the search took."""
+    pushed: int = 0
+    """The largest number of corrections that were retrained together."""
+    expected: int | None = None
+    """How many corrections the gray box expected to repair the bug; None if it expected none to."""
+    test_label_doubt: str | None = None
+    """Why the label of the test row itself may be wrong; None if nothing says so."""
+
+    def __str__(self) -> str:
+        causes = f"{counted(len(self.causes), 'training label')} can be a cause" if len(self.causes) else self.engine
+        told = (
+            f"Test row {self.test_row} is labelled {self.given!r} and classified {self.predicted!r}; {causes}. "
+            f"{self._repair_told}"
+        )
+        return told if self.test_label_doubt is None else f"{told} {self.test_label_doubt}"
+
+    @property
+    def _repair_told(self) -> str:
+        if self.smallest is not None:
+            return str(self.smallest)
+        if self.pushed == 0:
+            return "No correction was tried."
+        return (
+            f"Correcting the likeliest causes, up to {self.pushed} together, does not repair it (tried in "
+            f"{counted(self.fits, 'fit')})."
+        )
+
+
+def explain(
+    task: Task,
+    judge: Judge,
+    graybox: GrayBox,
+    prior: Prior,
+    row: int,
+    *,
+    p_wrong: Floats | None = None,
+    test_probability: Floats | None = None,
+    budget: int = 12,
+) -> Explanation:
+    """The causes of one misclassified test point, and the smallest correction found that repairs it.
+
+    Rows are ordered by PS × ``p_wrong``, where ``p_wrong`` (N,) says by other evidence how likely each label is wrong,
+    or by PS alone; a label with p_wrong = 0 is never corrected. The gray box says how many of the first should be
+    enough; retraining, at most ``budget`` times, says how many are, and which of those can be left out.
+    ``test_probability`` (K,) is what an independent labeller says about this test row.
+    """
+    _check(task, row, p_wrong, test_probability)
+    classes = task.encoding.classes
+    with threadpool_limits(limits=1, user_api="blas"):  # the same answer whatever the number of threads
+        estimates, engine = _estimated(task, graybox, prior, row)
+        if estimates is None:
+            order, proposed = _by_lone_effect(task, graybox, prior.rates if p_wrong is None else p_wrong, row)
+        else:
+            order, proposed = ranked(estimates, p_wrong), estimates.proposed
+            possible = estimates.ps if p_wrong is None else estimates.ps * p_wrong
+            order = order[possible[order] > 0]
+        order = order[: max(MANY, int(MOST_SHARE * len(task.train)))]
+        search = Search(task, judge, row, proposed, budget)
+        expected = expected_length(graybox, search, order)
+        smallest = search.smallest(order, expected)
+    return Explanation(
+        test_row=row,
+        given=classes[task.test.codes[row]],
+        predicted=classes[task.predicted[row]],
+        causes=causes_of(task, estimates, p_wrong),
+        engine=engine,
+        smallest=smallest,
+        fits=search.fits,
+        pushed=search.pushed,
+        expected=expected,
+        test_label_doubt=_doubt(search, smallest, len(order), p_wrong, test_probability),
+    )
+
+
+def ranked(estimates: Estimates, p_wrong: Floats | None = None) -> Rows:
+    """Rows that can be a cause: by PS × p_wrong if that is known, then PS, the posterior of being wrong, position."""
+    can_cause = np.flatnonzero(estimates.high > 0)
+    ps = estimates.ps[can_cause]
+    weighted = ps if p_wrong is None else ps * p_wrong[can_cause]
+    return np.asarray(can_cause[np.lexsort((can_cause, -estimates.p_wrong[can_cause], -ps, -weighted))])
+
+
+def causes_of(task: Task, estimates: Estimates | None, p_wrong: Floats | None = None) -> Any:
+    """Data frame of the rows that can be a cause, in the user's library; no rows without estimates.
+
+    The column p_wrong is what is known by other evidence, else the posterior P(Y_i ≠ y_i | ¬φ).
+    """
+    if estimates is None:
+        nothing = np.zeros(len(task.train))
+        return suspects_frame(task, None, np.empty(0, dtype=np.intp), task.train.codes, nothing)
+    known = estimates.p_wrong if p_wrong is None else p_wrong
+    return suspects_frame(task, estimates, ranked(estimates, p_wrong), estimates.proposed, known)
+
+
+def check_row(task: Task, row: Any) -> None:
+    """Raise :class:`UnknownRow` or :class:`NotMisclassified` unless this is a misclassified test row."""
+    if isinstance(row, bool) or not isinstance(row, int | np.integer) or not 0 <= row < len(task.test):
+        raise UnknownRow(f"explain takes the position of a test row, 0 to {len(task.test) - 1}, not {row!r}.")
+    if task.predicted[row] == task.test.codes[row]:
+        raise NotMisclassified(f"test row {row} is classified correctly: there is no error to explain.")
+
+
+def _check(task: Task, row: int, p_wrong: Floats | None, test_probability: Floats | None) -> None:
+    check_row(task, row)
+    if p_wrong is not None and p_wrong.shape != (len(task.train),):
+        raise ShapeMismatch(f"p_wrong takes one probability for each of the {len(task.train)} training rows.")
+    if test_probability is not None and test_probability.shape != (task.encoding.size,):
+        raise ShapeMismatch(f"test_probability takes one probability for each of the {task.encoding.size} classes.")
+
+
+def _estimated(task: Task, graybox: GrayBox, prior: Prior, row: int) -> tuple[Estimates | None, str]:
+    """PS for this error alone and its engine; or nothing, and why: the error may be too rare an event to lose."""
+    try:
+        estimates = sufficiency(graybox, prior, misclassified(row), rng=np.random.default_rng(task.seed))
+    except (NoWorldWithout, SymptomAbsent) as error:
+        return None, f"PS is not known ({str(error).split('. ')[0].removesuffix('.')})"
+    return estimates, estimates.engine
+
+
+def _by_lone_effect(task: Task, graybox: GrayBox, p_wrong: Floats, row: int) -> tuple[Rows, Codes]:
+    """Rows by p_wrong times what moving the label alone to the bug's own class adds to its smallest margin.
+
+    The order where PS has none, among the likeliest wrong labels; and the labels proposed.
+    """
+    given, target, point = task.train.codes, task.test.codes[row], np.array([row])
+    movable = np.flatnonzero((given != target) & (p_wrong > 0))
+    effects = np.zeros(len(given))
+    actual = graybox.margins(given[None], point).min()
+    for each in movable[np.argsort(-p_wrong[movable], kind="stable")][:LONE_ROWS]:
+        world = given.copy()
+        world[each] = target
+        effects[each] = p_wrong[each] * (graybox.margins(world[None], point).min() - actual)
+    return np.argsort(-effects, kind="stable")[: int((effects > 0).sum())], np.full_like(given, target)
+
+
+def _doubt(
+    search: Search,
+    smallest: SmallestCorrection | None,
+    causes: int,
+    p_wrong: Floats | None,
+    labeller: Floats | None,
+) -> str | None:
+    """A sentence if the test label may be the wrong one.
+
+    A labeller's word decides where it is clear. Otherwise the training labels speak: if many of them must change that
+    are probably right, or if changing many, or all that can be a cause, brings the point not half of the way to the
+    boundary. Without any other evidence that says nothing: where a slice of the training set is mislabelled, bugs take
+    many corrections whether their own label is right or wrong (measured: half of either).
+    """
+    if labeller is None and p_wrong is None:
+        return None
+    task, code = search.task, search.task.test.codes[search.row]
+    classes, rows = task.encoding.classes, len(task.train)
+    many = max(MANY_SHARE * rows, MANY)
+    reason = None
+    if labeller is not None and labeller[code] < UNLIKELY:
+        other = int(labeller.argmax())
+        reason = f"an independent labeller gives it {labeller[code]:.2f}, and {classes[other]!r} {labeller[other]:.2f}"
+    elif labeller is not None and labeller[code] > 0.5:
+        return None
+    elif smallest is not None and smallest.size > many:
+        if p_wrong is None or p_wrong[smallest.positions].mean() < 0.5:
+            reason = f"repairing it takes {smallest.size} corrections, {smallest.size / rows:.0%} of the training set"
+    elif smallest is None and 0 < min(many, causes) <= search.pushed and search.reached < search.margin / 2:
+        reason = f"{counted(search.pushed, 'correction')} bring it not half of the way to the boundary"
+    return None if reason is None else f"The test label {classes[code]!r} may itself be wrong: {reason}."

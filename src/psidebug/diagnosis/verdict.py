@@ -1,0 +1,76 @@
+"""The result in words: two sentences, and a third where the order of the suspects is a guess."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from psidebug.diagnosis.evidence.hypotheses import Hypothesis
+from psidebug.diagnosis.repair import Correction, told
+from psidebug.graybox.fidelity import Fidelity
+from psidebug.task import Task
+
+
+def verdict(
+    task: Task, correction: Correction | None, hypotheses: Sequence[Hypothesis], fidelity: Fidelity | None
+) -> str:
+    """What is wrong, and what was proved."""
+    wrong = int((task.predicted != task.test.codes).sum())
+    if len(task.bugs) == 0:
+        if wrong:
+            return "Nothing to debug: none of the misclassified test points was named as a bug."
+        return "Nothing to debug. The classifier gets every one of these test points right."
+    bugs = _bugs(wrong, len(task.bugs))
+    if correction is None:
+        return f"{bugs}, and {_not_the_labels(task, hypotheses)}{_doubt(fidelity)}"
+    return f"{bugs}, and the best explanation is: {correction.explanation}. {_repaired(correction)}.{_doubt(fidelity)}"
+
+
+def _repaired(correction: Correction) -> str:
+    after = correction.verified
+    before, now = after.test_before.rate, after.test_after.rate
+    done = f"Correcting {after.corrected} labels takes the test error from {before:.3f} to {now:.3f}"
+    if before == now:
+        done = (
+            f"Correcting {after.corrected} labels leaves the test error at {now:.3f} and takes its log loss from "
+            f"{after.log_loss_before:.3f} to {after.log_loss_after:.3f}"
+        )
+    if after.validation_before is not None and after.validation_after is not None:
+        done += (
+            f" and the error on validation rows, which had no say in it, from {after.validation_before.rate:.3f} "
+            f"to {after.validation_after.rate:.3f}"
+        )
+    return done
+
+
+def _not_the_labels(task: Task, hypotheses: Sequence[Hypothesis]) -> str:
+    """Why no correction is proposed, with the evidence."""
+    if not hypotheses:
+        return (
+            "no correction of training labels that was tried repairs the model. The labels are probably not to blame."
+        )
+    best = hypotheses[0]
+    if not best.likely:
+        return (
+            f"no explanation by wrong labels says more than chance would (the best gains {max(best.evidence, 0.0):.0f} "
+            f"nats, and {best.charge:.0f} are asked for). The labels are probably not to blame."
+        )
+    wrong = int(np.sum(best.corrected(task.train.codes) != task.train.codes))
+    return (
+        f"{wrong} training labels are probably wrong ({told(task, best)}), but correcting them does not repair the "
+        f"model. The errors have another cause: perhaps a model that cannot tell these classes apart."
+    )
+
+
+def _bugs(wrong: int, bugs: int) -> str:
+    """How many test points are wrong, and how many of them were asked about if not all."""
+    points = "1 test point is misclassified" if wrong == 1 else f"{wrong} test points are misclassified"
+    return points if bugs == wrong else f"{points}, of which {bugs} {'was' if bugs == 1 else 'were'} asked about"
+
+
+def _doubt(fidelity: Fidelity | None) -> str:
+    """What the verdict adds when the gray box is not to be trusted."""
+    if fidelity is None or fidelity.trustworthy:
+        return ""
+    return f" PS is a guess: on this task the gray box {fidelity.graybox!r} does not follow retraining well enough."

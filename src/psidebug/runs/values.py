@@ -1,0 +1,138 @@
+"""Labels and ids of any kind as JSON values and as Parquet columns, from which they come back equal.
+
+What JSON or Parquet hold by themselves (text, numbers, booleans, dates) is written as it is, for any program to read.
+Other values are written as ``{"type": …, "value": …}``; a column that needs this is JSON text and says so in its field.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import math
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+Json = Any  # None, bool, int, float, str, and lists and dictionaries of them
+
+TAGGED = {b"psi": b"json"}
+"""Metadata of the field of a column whose texts are JSON values."""
+_ARROW: dict[type, Any] = {
+    str: pa.string(),
+    bool: pa.bool_(),
+    int: pa.int64(),
+    float: pa.float64(),
+    date: pa.date32(),
+    datetime: pa.timestamp("us"),
+    bytes: pa.binary(),
+}
+
+
+def _by_pandas(name: str, *arguments: Any) -> Any:
+    """A value of a type that only pandas has; its text where pandas is not installed."""
+    if importlib.util.find_spec("pandas") is None:
+        return str(arguments[0]) if arguments else None
+    import pandas
+
+    found = getattr(pandas, name)
+    return found(*arguments) if arguments else found
+
+
+# Type name → how it is written, and how it is read. Types of pandas go by their names, since it need not be there.
+_TAGS: dict[str, tuple[Callable[[Any], Json], Callable[[Any], Any]]] = {
+    "float": (repr, float),
+    "tuple": (lambda value: [as_json(each) for each in value], lambda each: tuple(map(from_json, each))),
+    "list": (lambda value: [as_json(each) for each in value], lambda each: list(map(from_json, each))),
+    "frozenset": (lambda value: sorted(map(as_json, value), key=repr), lambda each: frozenset(map(from_json, each))),
+    "dict": (lambda value: [as_json(list(each)) for each in value.items()], lambda each: dict(map(from_json, each))),
+    "date": (date.isoformat, date.fromisoformat),
+    "datetime": (datetime.isoformat, datetime.fromisoformat),
+    "time": (time.isoformat, time.fromisoformat),
+    "timedelta": (
+        lambda value: [value.days, value.seconds, value.microseconds],
+        lambda each: timedelta(each[0], each[1], each[2]),
+    ),
+    "bytes": (bytes.hex, bytes.fromhex),
+    "Decimal": (str, Decimal),
+    "UUID": (str, uuid.UUID),
+    "complex": (str, complex),
+    "datetime64": (lambda value: [str(value), value.dtype.str], lambda each: np.array(each[0], each[1])[()]),
+    "timedelta64": (
+        lambda value: [int(value.astype(np.int64)), value.dtype.str],
+        lambda each: np.array(each[0]).astype(each[1])[()],
+    ),
+    "Timestamp": (lambda value: value.isoformat(), lambda each: _by_pandas("Timestamp", each)),
+    "Timedelta": (lambda value: value.isoformat(), lambda each: _by_pandas("Timedelta", each)),
+    "Period": (lambda value: [str(value), value.freqstr], lambda each: _by_pandas("Period", *each)),
+    "Interval": (
+        lambda value: [as_json(value.left), as_json(value.right), value.closed],
+        lambda each: _by_pandas("Interval", from_json(each[0]), from_json(each[1]), each[2]),
+    ),
+    "NAType": (lambda value: None, lambda each: _by_pandas("NA")),
+    "NaTType": (lambda value: None, lambda each: _by_pandas("NaT")),
+}
+
+
+def as_json(value: Any) -> Json:
+    """The value for ``json.dumps``; of a type that is not known here, its text."""
+    value = _python(value)
+    if value is None or type(value) in (str, bool, int) or (type(value) is float and math.isfinite(value)):
+        return value
+    name = type(value).__name__
+    if name not in _TAGS:
+        return str(value)
+    return {"type": name, "value": _TAGS[name][0](value)}
+
+
+def from_json(written: Json) -> Any:
+    """The value that :func:`as_json` wrote; a type of a later version of Psi stays as it is written."""
+    if isinstance(written, Mapping) and written.keys() == {"type", "value"} and written["type"] in _TAGS:
+        return _TAGS[written["type"]][1](written["value"])
+    return written
+
+
+def column(name: str, values: Iterable[Any], *, text: bool = False) -> tuple[Any, Any]:
+    """Field and array of a Parquet column of these values; None is null.
+
+    Without any value the column is one of numbers, or of text if that is said.
+    """
+    listed = [_python(value) for value in values]
+    kinds = {type(value) for value in listed if value is not None}
+    kind = kinds.pop() if len(kinds) == 1 else ((str if text else float) if not kinds else None)
+    try:
+        if kind not in _ARROW or (kind is datetime and any(each is not None and each.tzinfo for each in listed)):
+            raise pa.ArrowInvalid("no one type of Arrow")
+        array = pa.array(listed, type=_ARROW[kind])
+        return pa.field(name, array.type), array
+    except (pa.ArrowException, OverflowError, UnicodeEncodeError):  # large integers, half characters
+        written = [None if value is None else json.dumps(as_json(value)) for value in listed]
+        return pa.field(name, pa.string(), metadata=TAGGED), pa.array(written, type=pa.string())
+
+
+def values_of(table: Any, name: str) -> list[Any]:
+    """The values of a column, as they were given to :func:`column`."""
+    index = table.schema.get_field_index(name)
+    return values_at(table, index)
+
+
+def values_at(table: Any, index: int) -> list[Any]:
+    """The values of the column at this place."""
+    listed: list[Any] = table.column(index).to_pylist()
+    if (table.schema.field(index).metadata or {}).get(b"psi") != TAGGED[b"psi"]:
+        return listed
+    return [None if text is None else from_json(json.loads(text)) for text in listed]
+
+
+def table_of(columns: Sequence[tuple[Any, Any]]) -> Any:
+    """A table of fields with their arrays."""
+    return pa.table([array for _, array in columns], schema=pa.schema([field for field, _ in columns]))
+
+
+def _python(value: Any) -> Any:
+    """Numpy's numbers, texts and booleans as Python's; its dates have a precision that Python's lack."""
+    return value.item() if isinstance(value, np.generic) and value.dtype.kind in "biufcUS" else value

@@ -1,0 +1,357 @@
+"""Explanations compete: on labels whose making is known, the one that says how they were made has the most evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy.special import log_softmax
+from scipy.stats import chi2
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+
+from psidebug.diagnosis.conditions import Condition
+from psidebug.diagnosis.evidence.hypotheses import Competition, Hypothesis
+from psidebug.diagnosis.evidence.opinions import Opinion, Panel
+from psidebug.diagnosis.repair import compete
+from psidebug.diagnosis.slices import Slice
+from psidebug.diagnosis.verification import Judge
+from psidebug.task import Task
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.intp]
+Mask = npt.NDArray[np.bool_]
+GROUPS = 5
+
+
+class Oracle:
+    """In place of a panel: P(k | x) as the labels were drawn from, and what it was asked."""
+
+    def __init__(self, train: Floats, test: Floats, *others: Opinion) -> None:
+        self._opinions = [Opinion("oracle", train, test), *others]
+        self.excluded: list[Mask] = []
+        self.dismissed: list[str] = []
+
+    def hear(self, excluded: Mask) -> list[Opinion]:
+        self.excluded.append(excluded)
+        return [each for each in self._opinions if each.name not in self.dismissed]
+
+    def dismiss(self, names: Sequence[str]) -> None:
+        self.dismissed += names
+
+
+class Drawn:
+    """Labels from log P(k | x); the last column is a group that has nothing to do with them."""
+
+    def __init__(self, seed: int, *, train: int = 500, test: int = 250, size: int = 2) -> None:
+        rng = np.random.default_rng(seed)
+        x = rng.normal(size=(train + test, size))
+        self.group = rng.integers(0, GROUPS, train + test)
+        self.logs = log_softmax(2.5 * x, axis=1)
+        y = (rng.random((train + test, 1)) > np.exp(self.logs).cumsum(axis=1)).sum(axis=1)
+        y = np.minimum(y, size - 1)
+        self.X, self.rng, self.count, self.size = np.column_stack([x, self.group]), rng, train, size
+        self.truth, self.y_test = y[:train], y[train:]
+        self.given = self.truth.copy()
+        self.train_group = self.group[:train]
+
+    def mislabel(self, group: int, label: int = 1) -> Drawn:
+        self.given[self.train_group == group] = label
+        return self
+
+    def flip(self, share: float) -> Drawn:
+        wrong = self.rng.random(self.count) < share
+        self.given = np.where(wrong, (self.given + self.rng.integers(1, self.size, self.count)) % self.size, self.given)
+        return self
+
+    def task(self, model: Any = None, **options: Any) -> Task:
+        n = self.count
+        learner = GaussianNB() if model is None else model
+        return Task.of(learner, self.X[:n], self.given, self.X[n:], self.y_test, **options)
+
+    def slices(self, label: int = 1) -> list[Slice]:
+        """All groups as suspects."""
+        name = f"x{self.size}"
+        return [
+            Slice(
+                (Condition(name, "=", (float(group),)),), label,
+                np.flatnonzero((self.train_group == group) & (self.given == label)), 3.0, looked=20,
+            )
+            for group in range(GROUPS)
+        ]  # fmt: skip
+
+    def competition(self, *others: Opinion, stated: Floats | None = None) -> tuple[Competition, Oracle]:
+        oracle: Any = Oracle(self.logs[: self.count], self.logs[self.count :], *others)
+        return Competition(self.task(), oracle, stated), oracle
+
+
+def surplus(each: Hypothesis) -> float:
+    return each.evidence - each.charge
+
+
+def hypotheses(drawn: Drawn) -> tuple[Hypothesis, list[Hypothesis]]:
+    competition, _ = drawn.competition()
+    scattered = competition.scattered()
+    return scattered, [competition.mislabelled([each]) for each in drawn.slices()]
+
+
+# ── who wins ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("size", [2, 3])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_mislabelled_slice_has_the_most_evidence(seed: int, size: int) -> None:
+    drawn = Drawn(seed, size=size).mislabel(3)
+    scattered, each = hypotheses(drawn)
+    best = max(range(GROUPS), key=lambda group: surplus(each[group]))
+    assert best == 3
+    assert each[3].likely
+    assert surplus(each[3]) > surplus(scattered)
+    wrong = drawn.given != drawn.truth
+    corrected = each[3].corrected(drawn.given)
+    assert (corrected[wrong] == drawn.truth[wrong]).mean() > 0.7
+    np.testing.assert_array_equal(np.flatnonzero(each[3].groups), np.flatnonzero(drawn.train_group == 3))
+
+
+@pytest.mark.parametrize("size", [2, 3])
+@pytest.mark.parametrize("seed", range(5))
+def test_of_random_errors_scattered_ones_have_the_most_evidence(seed: int, size: int) -> None:
+    scattered, each = hypotheses(Drawn(seed, size=size).flip(0.2))
+    assert scattered.likely
+    assert surplus(scattered) > max(map(surplus, each))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_errors_of_one_side_are_scattered_too_and_their_rates_are_learned(seed: int) -> None:
+    """One class recorded as the other in a quarter of the cases: ± 0.08 is three standard errors of 250 rows."""
+    drawn = Drawn(seed, train=1000)
+    drawn.given[(drawn.truth == 1) & (drawn.rng.random(1000) < 0.25)] = 0
+    scattered, each = hypotheses(drawn)
+    assert scattered.likely
+    assert surplus(scattered) > max(map(surplus, each))
+    np.testing.assert_allclose(scattered.rates[0], [[1.0, 0.0], [0.25, 0.75]], atol=0.1)
+
+
+def test_of_clean_labels_nothing_is_likely() -> None:
+    """The charge covers the 95% point of what chance gains; of 20 draws at most 1 may gain more."""
+    likely = 0
+    for seed in range(20):
+        scattered, each = hypotheses(Drawn(seed))
+        likely += any(one.likely for one in [scattered, *each])
+    assert likely <= 1
+
+
+@pytest.fixture
+def without_forest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forests are what takes time."""
+    second = Panel._second
+    monkeypatch.setattr(Panel, "_second", lambda panel: second(panel)[:1])
+
+
+def silent(stage: str, done: int, total: int) -> None:
+    pass
+
+
+def competed(drawn: Drawn, model: Any) -> list[Hypothesis]:
+    task = drawn.task(model)
+    found, _ = compete(task, Judge(task), None, None, silent)
+    return found
+
+
+@pytest.mark.usefixtures("without_forest")
+def test_of_clean_labels_nothing_is_likely_whoever_is_asked() -> None:
+    """The whole of it, opinions learned and slices searched for: of 20 draws at most 1 may err."""
+    likely = 0
+    for seed in range(20):
+        likely += competed(Drawn(seed, train=200, test=100), LogisticRegression())[0].likely
+    assert likely <= 1
+
+
+@pytest.mark.usefixtures("without_forest")
+@pytest.mark.parametrize("seed", range(3))
+def test_two_mislabelled_slices_are_both_found(seed: int) -> None:
+    best = competed(Drawn(seed, train=800, test=400).mislabel(0, 1).mislabel(4, 0), LogisticRegression())[0]
+    assert best.likely
+    assert len(best.slices) == 2
+    inside = best.groups > 0
+    for group in (0, 4):
+        assert inside[Drawn(seed, train=800, test=400).train_group == group].mean() > 0.9
+    assert {each.given for each in best.slices} == {0, 1}
+
+
+@pytest.mark.usefixtures("without_forest")
+def test_a_mislabelled_slice_is_found_by_searching_and_listed_first() -> None:
+    found = competed(Drawn(1, train=600, test=300).mislabel(2), LogisticRegression())
+    assert [surplus(each) for each in found] == sorted(map(surplus, found), reverse=True)
+    (told,) = found[0].slices
+    assert told.columns == ("x2",)
+    members = Drawn(1, train=600, test=300).train_group == 2
+    np.testing.assert_array_equal(found[0].groups == 1, members)
+
+
+# ── how they are weighed ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("size", [2, 4])
+def test_the_charges_are_as_documented(size: int) -> None:
+    """log(looked) for each slice, ½ log n for each of the K (K-1) rates of a group, ½ χ²_p N/M for the calibration."""
+    drawn = Drawn(0, size=size).mislabel(1)
+    competition, _ = drawn.competition()
+    scattered = competition.scattered()
+    parameters = scattered.labeller.parameters
+    assert parameters == 1 + (size - 1)
+    calibration = 0.5 * chi2.ppf(0.95, parameters) * 500 / 250
+    rates = 0.5 * size * (size - 1)
+    assert scattered.charge == pytest.approx(calibration + rates * np.log(500))
+    slices = drawn.slices()
+    one, two = competition.mislabelled(slices[1:2]), competition.mislabelled(slices[1:3])
+    counts = np.bincount(drawn.train_group, minlength=GROUPS)
+    inside, other = counts[1], counts[2]
+    assert one.charge == pytest.approx(
+        calibration + np.log(20) + rates * (np.log(inside) + np.log(500 - inside)), rel=1e-9
+    )
+    assert two.charge == pytest.approx(
+        calibration + 2 * np.log(20) + rates * (np.log(inside) + np.log(other) + np.log(500 - inside - other)), rel=1e-9
+    )
+
+
+def test_the_evidence_is_what_is_gained_on_labels_that_are_right() -> None:
+    drawn = Drawn(2).mislabel(1)
+    competition, _ = drawn.competition()
+    scattered, guilty = competition.scattered(), competition.mislabelled(drawn.slices()[1:2])
+    right = sum(scattered.labeller.train[i, y] for i, y in enumerate(drawn.given))
+    right += sum(scattered.labeller.test[t, y] for t, y in enumerate(drawn.y_test))
+    for each in (scattered, guilty):
+        total = sum(each.labeller.test[t, y] for t, y in enumerate(drawn.y_test))
+        for i, y in enumerate(drawn.given):
+            rates = each.rates[each.groups[i]]
+            total += np.log(sum(np.exp(each.labeller.train[i, k]) * rates[k, y] for k in range(2)))
+        assert each.evidence == pytest.approx(total - right)
+        assert each.likely == (each.evidence > each.charge)
+
+
+def test_p_wrong_and_corrections_by_hand() -> None:
+    posterior = np.array([[0.2, 0.5, 0.3], [0.4, 0.35, 0.25], [0.5, 0.5, 0.0]])
+    nothing: Any = None
+    told = Hypothesis((), nothing, np.zeros(3, dtype=np.intp), (), posterior, 1.0, 2.0)
+    given = np.array([0, 1, 0])
+    np.testing.assert_allclose(told.p_wrong(given), [0.8, 0.65, 0.5])
+    np.testing.assert_array_equal(told.corrected(given), [1, 0, 0])
+    assert not told.likely
+
+
+def test_a_promise_is_what_rates_of_its_own_gain_less_its_charge() -> None:
+    drawn = Drawn(3).mislabel(2)
+    competition, _ = drawn.competition()
+    scattered = competition.scattered()
+    promises = [competition.promise(each, scattered) for each in drawn.slices()]
+    assert int(np.argmax(promises)) == 2
+    innocent = promises[:2] + promises[3:]
+    assert promises[2] > 10 + max(innocent), "others gain a little: the guilty slice raises the rates of all"
+    assert max(innocent) < 3
+    whole = Slice((Condition("x2", "≤", (9.0,)),), 1, np.arange(500), 1.0)
+    nobody = Slice((Condition("x2", ">", (9.0,)),), 1, np.arange(0), 1.0)
+    assert competition.promise(whole, scattered) == competition.promise(nobody, scattered) == -np.inf
+    best = competition.mislabelled(drawn.slices()[2:3])
+    assert competition.promise(drawn.slices()[2], best) < 0, "it has rates of its own already"
+
+
+# ── who is asked ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_labeller_never_learns_from_the_slices_that_are_accused() -> None:
+    drawn = Drawn(0).mislabel(1)
+    competition, oracle = drawn.competition()
+    competition.scattered()
+    competition.mislabelled(drawn.slices()[1:3])
+    assert not oracle.excluded[0].any()
+    np.testing.assert_array_equal(oracle.excluded[1], np.isin(drawn.train_group, [1, 2]))
+
+
+def test_without_most_rows_or_a_class_nothing_could_be_learned() -> None:
+    drawn = Drawn(0)
+    competition, oracle = drawn.competition()
+    competition.scattered()
+    most = Slice((Condition("x2", ">", (0.0,)),), 1, np.flatnonzero(drawn.train_group > 0), 1.0)
+    rest_of_one_class = Drawn(0)
+    rest_of_one_class.given[rest_of_one_class.train_group > 2] = 0
+    lone = Slice((Condition("x2", "≤", (2.0,)),), 1, np.flatnonzero(drawn.train_group <= 2), 1.0)
+    competition.mislabelled([most])
+    other, other_oracle = rest_of_one_class.competition()
+    other.scattered()
+    other.mislabelled([lone])
+    assert not oracle.excluded[1].any()
+    assert not other_oracle.excluded[1].any()
+
+
+def test_who_counts_for_nothing_is_dismissed_after_the_first_hearing() -> None:
+    drawn = Drawn(0, test=2000)
+    noise = log_softmax(2.0 * np.random.default_rng(9).normal(size=(2500, 2)), axis=1)
+    competition, oracle = drawn.competition(Opinion("guesses", noise[:500], noise[500:]))
+    competition.scattered()
+    assert oracle.dismissed == ["guesses"]
+
+
+# ── what a user states, and what a person has seen ──────────────────────────────────────────────────────────────────
+
+
+def stated_for(drawn: Drawn, rates: Floats) -> Floats:
+    moves = np.repeat(rates[:, None], drawn.size, axis=1) / (drawn.size - 1)
+    moves[np.arange(drawn.count), drawn.given] = 1.0 - rates
+    return moves
+
+
+def test_with_a_stated_prior_the_posterior_is_bayes_rule_row_by_row() -> None:
+    """P(k | x) P(k | y) / P(k), normalised: opinion and prior are two witnesses of one true label."""
+    drawn = Drawn(4).flip(0.1)
+    moves = stated_for(drawn, np.linspace(0.01, 0.4, 500))
+    competition, _ = drawn.competition(stated=moves)
+    found = competition.scattered()
+    said = np.exp(found.labeller.train)
+    for i in (0, 100, 499):
+        joint = said[i] * moves[i] / said.mean(axis=0)
+        np.testing.assert_allclose(found.posterior[i], joint / joint.sum(), rtol=1e-6)
+
+
+def test_rows_that_cannot_be_wrong_are_right_under_every_explanation() -> None:
+    drawn = Drawn(5).mislabel(1)
+    sure = np.arange(500) % 2 == 0
+    competition, _ = drawn.competition(stated=stated_for(drawn, np.where(sure, 0.0, 0.2)))
+    scattered = competition.scattered()
+    guilty = competition.mislabelled(drawn.slices()[1:2])
+    free = ~sure & (drawn.given != drawn.truth)
+    assert (guilty.corrected(drawn.given)[free] == drawn.truth[free]).mean() > 0.7
+    for each in (scattered, guilty):
+        np.testing.assert_array_equal(each.p_wrong(drawn.given)[sure], 0.0)
+
+
+def test_what_a_person_has_said_is_known_and_moves_the_others() -> None:
+    drawn = Drawn(6).mislabel(1)
+    competition, _ = drawn.competition()
+    competition.scattered()
+    guilty = competition.mislabelled(drawn.slices()[1:2])
+    own = drawn.train_group == 1
+    doubted = np.flatnonzero(own & (guilty.p_wrong(drawn.given) > 0.5))
+    known = np.full(500, -1)
+    known[doubted[::2]] = drawn.given[doubted[::2]]
+    after = guilty.knowing(drawn.given, known)
+    np.testing.assert_array_equal(after.p_wrong(drawn.given)[doubted[::2]], 0.0)
+    assert np.all(after.p_wrong(drawn.given)[doubted[1::2]] < guilty.p_wrong(drawn.given)[doubted[1::2]])
+    assert after.rates[1][0, 1] < guilty.rates[1][0, 1], "fewer of them are wrong than it seemed"
+    np.testing.assert_array_equal(after.posterior[~own], guilty.posterior[~own])
+
+
+def test_a_stated_prior_stays_when_a_person_has_spoken() -> None:
+    drawn = Drawn(7).flip(0.1)
+    sure = np.arange(500) >= 450
+    competition, _ = drawn.competition(stated=stated_for(drawn, np.where(sure, 0.0, 0.1)))
+    found = competition.scattered()
+    known = np.full(500, -1)
+    known[3], known[460] = 1 - drawn.given[3], 1 - drawn.given[460]
+    after = found.knowing(drawn.given, known).p_wrong(drawn.given)
+    assert after[3] == after[460] == 1.0, "a person's word counts more"
+    others = np.setdiff1d(np.arange(500), [3, 460])
+    np.testing.assert_array_equal(after[others], found.p_wrong(drawn.given)[others])
