@@ -44,13 +44,16 @@ CELLS = {
 
 def cells(chosen: list[str]) -> list[tuple[str, str, str, int, int]]:
     """Data, learner, noise, test rows, seed; clean labels with the full test set only."""
-    found = []
-    for data, (noise, sizes) in CELLS.items():
-        if chosen and data not in chosen:
-            continue
-        for kind, test in [(noise, size) for size in sizes] + [("none", sizes[0])]:
-            found += [(data, learner, kind, test, seed) for learner in ("logistic", "boosting") for seed in SEEDS]
-    return found
+    asked = {data: cell for data, cell in CELLS.items() if not chosen or data in chosen}
+    kinds = [(data, noise, sizes[0]) for data, (noise, sizes) in asked.items()]
+    kinds += [(data, "none", sizes[0]) for data, (_, sizes) in asked.items()]
+    kinds += [(data, noise, size) for data, (noise, sizes) in asked.items() for size in sizes[1:]]
+    return [
+        (data, learner, noise, test, seed)
+        for data, noise, test in kinds
+        for learner in ("logistic", "boosting")
+        for seed in SEEDS
+    ]
 
 
 def measure(data: str, learner: str, noise: str, test: int, seed: int) -> dict[str, Any]:

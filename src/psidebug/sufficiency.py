@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from psidebug.errors import InvalidSymptom, SymptomAbsent, UnknownOption
+from psidebug.errors import InvalidSymptom, NoWorldWithout, SymptomAbsent, UnknownOption
 from psidebug.graybox.protocol import GrayBox, LinearGrayBox, Worlds, coefficients_of
 from psidebug.inference.closed_form import closed_form
 from psidebug.inference.enumeration import enumeration
@@ -73,7 +73,7 @@ def group_sufficiency(
 
     PS(S) = P( φ(Â(w[Y_S ← y_S])) | ¬φ(Â(w)), Y_S ≠ y_S ): the same program with one label in place of the group, whose
     effect is c_S = Σ_{i∈S} c_i and whose rate is the group's mean rate. NaN where the symptom is not one linear
-    constraint.
+    constraint, or the group alone cannot remove it.
     """
     line = symptom.linearised(graybox.actual) if isinstance(graybox, LinearGrayBox) else None
     if line is None or not isinstance(graybox, LinearGrayBox):
@@ -87,8 +87,11 @@ def group_sufficiency(
         rate = float(np.clip(prior.rates[members].mean(), 1e-6, 1.0 - 1e-6))
         moves[0, :2] = 1.0 - rate, rate
         joined = Prior(np.append(prior.given[others], 0), np.concatenate([prior.moves[others], moves]))
-        cause = LinearSymptom(joined, np.concatenate([effects[others], together]), line.threshold)
-        answers.append(float(closed_form(cause).ps[-1]))
+        try:
+            cause = LinearSymptom(joined, np.concatenate([effects[others], together]), line.threshold)
+            answers.append(float(closed_form(cause).ps[-1]))
+        except NoWorldWithout:
+            answers.append(float("nan"))
     return answers
 
 

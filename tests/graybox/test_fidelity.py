@@ -259,9 +259,9 @@ def test_a_guess_is_called_a_guess(planted: Planted) -> None:
     found = psidebug.debug(LogisticRegression(), *data, graybox=bogus)
     assert found.fidelity is not None
     assert not found.fidelity.trustworthy
-    assert "The order of the suspects is a guess" in found.verdict
+    assert "PS is a guess" in found.verdict
     assert "'of other rows'" in found.verdict
-    assert "The order of the suspects is a guess" in render(summarise(found))
+    assert "PS is a guess" in render(summarise(found))
 
 
 def test_retraining_and_nothing_to_debug_need_none(planted: Planted) -> None:

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.stats import chi2_contingency
 from threadpoolctl import threadpool_limits
 
 from psidebug.diagnosis.curve import Curve, curve_of
 from psidebug.diagnosis.diagnosis import Diagnosis
-from psidebug.diagnosis.evidence.hypotheses import Hypothesis
+from psidebug.diagnosis.evidence.hypotheses import LEAST_TEST_ROWS_OF_A_CLASS, Hypothesis
 from psidebug.diagnosis.explanation import ranked
 from psidebug.diagnosis.options import DEFAULT_RATE, check_options, graybox_of, prior_of, rng_of, symptom_of
 from psidebug.diagnosis.repair import compete, enough_evidence, propose
@@ -32,6 +33,8 @@ from psidebug.task import Task
 Progress = Callable[[str, int, int], None]
 
 SLICES_TRIED = 5
+RARE = 1e-6
+"""Class frequencies of training and test set that differ by chance with less than this probability are told."""
 RATES = (0.005, 0.1)
 """Bounds of the learned noise rate under which PS is taken: noise is low, as the paper has it."""
 LEAST_SHARE = 0.01
@@ -171,7 +174,8 @@ def _diagnosed(
     prior = stated if stated is not None else _learned(task, hypotheses[0] if weighed else None)
     tick("inference", 0, 1)
     phi, estimates = _answered(task, box, prior, symptom, engine)
-    if not weighed:
+    one_class = len(np.unique(task.test.codes)) == 1 and len(task.test) > 1
+    if not weighed and not one_class:
         tick("slices", 0, 1)
         slices = common_slices(task, estimates.ps, most=SLICES_TRIED)
         tried = propose(task, estimates, ranked(estimates), slices, judge, tick)
@@ -201,9 +205,28 @@ def _diagnosed(
         "fits": str(judge.fits + (0 if measured is None else measured.fits)),
     }
     notes = _notes(box, measured, estimates) + judge.notes
-    if not weighed:
+    notes += _of_classes(task)
+    if not weighed and not one_class:
         notes += ("the test set is too small to say how likely each label is wrong; suspects are in the order of PS",)
     return replace(found, settings=settings, fidelity=measured, notes=notes, curve=curve, controls=controls)
+
+
+def _of_classes(task: Task) -> tuple[str, ...]:
+    """What the classes of the test set allow to be said."""
+    trained, tested = (np.bincount(each.codes, minlength=task.encoding.size) for each in (task.train, task.test))
+    if len(task.test) > 1 and (tested > 0).sum() == 1:
+        return ("the test set has one class only: it cannot tell wrong labels from a biased model; none is corrected",)
+    names = ", ".join(repr(task.encoding.classes[code]) for code in np.flatnonzero(tested < LEAST_TEST_ROWS_OF_A_CLASS))
+    told: tuple[str, ...] = ()
+    if names:
+        told = (f"too few test rows have the class {names}: nothing can be said about such labels",)
+    shares = np.array([trained, tested])[:, (trained > 0) & (tested > 0)]
+    if shares.shape[1] > 1 and chi2_contingency(shares).pvalue < RARE:
+        told += (
+            "the classes are not as frequent in the test set as in training; if both were drawn so, part of what looks "
+            "like wrong labels is that",
+        )
+    return told
 
 
 def _effects(box: GrayBox, task: Task) -> npt.NDArray[np.float64] | None:

@@ -62,6 +62,9 @@ class Diagnosis:
     """The verified correction beside as many random flips, and as many flips of the labels with the highest loss."""
     later: tuple[Diagnosis, ...] = ()
     """The rounds after this one, each a diagnosis of the model trained on what was corrected before."""
+    _unreviewed: tuple[Hypothesis, ...] = field(default=(), repr=False)
+    known: Codes | None = field(default=None, repr=False)
+    """True labels (N,) that a person has stated, -1 elsewhere; None before any review."""
     notes: tuple[str, ...] = ()
     """What a reader of the answers should know: an unfinished fit, a stand-in for the learner, a doubtful estimate."""
 
@@ -120,7 +123,7 @@ class Diagnosis:
         ``rows`` carry the label ``given`` and meet the ``condition``; ``suspects`` is the share of them among the first
         suspects (as many as are corrected); ``ps`` is that of the group, all its labels together as one cause; ``z``
         and ``p_value`` (corrected for all that was looked at) say how far they stand out; the rest is the verified
-        effect of correcting those of them that are probably wrong.
+        effect of the whole explanation that the slice is in.
         """
         found = best_of_each_slice(self.tried)
         sufficient = [float("nan")] * len(found)
@@ -157,11 +160,15 @@ class Diagnosis:
     def repaired_labels(self) -> Any:
         """The training labels with the verified corrections of every round applied, in training order.
 
+        What a person has said about a row in :meth:`reviewed` is what it gets.
+
         A series stays a series and a numpy array keeps its type; anything else becomes a numpy array.
         """
         codes = self.task.train.codes
         for each in (self, *self.later):
             codes = codes if each.correction is None else each.correction.codes
+        if self.known is not None:
+            codes = np.where(self.known >= 0, self.known, codes)
         return _as_given(self.task, codes)
 
     @property
@@ -208,7 +215,7 @@ class Diagnosis:
         """
         if not self.hypotheses:
             raise UnknownOption("this diagnosis has no evidence that could be ranked anew: the test set is too small.")
-        known = np.full(len(self.task.train), -1, dtype=np.intp)
+        known = np.full(len(self.task.train), -1, dtype=np.intp) if self.known is None else self.known.copy()
         right = self._positions(rejected)
         known[right] = self.task.train.codes[right]
         told = self._positions(confirmed)
@@ -217,9 +224,23 @@ class Diagnosis:
             known[told] = self.task.encoding.encode(list(confirmed.values()), where="confirmed")
         if len(np.intersect1d(told, right)):
             raise UnknownOption("a row is both confirmed and rejected: name it once.")
-        return replace(self, hypotheses=tuple(each.knowing(self.task.train.codes, known) for each in self.hypotheses))
+        unreviewed = self._unreviewed or self.hypotheses
+        told_so = "the verdict, slices and figures are those from before the review; repaired_labels follows the review"
+        return replace(
+            self,
+            hypotheses=tuple(each.knowing(self.task.train.codes, known) for each in unreviewed),
+            known=known,
+            notes=self.notes if told_so in self.notes else (*self.notes, told_so),
+            _unreviewed=unreviewed,
+        )
 
     def _positions(self, rows: Iterable[Any]) -> npt.NDArray[np.intp]:
+        if isinstance(rows, str) or not isinstance(rows, Iterable):
+            raise UnknownRow(f"rows takes ids of training rows in a list, not {rows!r}.")
+        rows = rows.to_list() if hasattr(rows, "to_list") else rows
+        rows = list(rows)
+        if len(rows) == len(self.task.train) and all(isinstance(row, bool | np.bool_) for row in rows):
+            return np.flatnonzero(np.array(rows, dtype=bool))  # one True or False per training row
         places = self._places
         asked: list[Hashable] = [row.item() if isinstance(row, np.generic) else row for row in rows]
         missing = [row for row in asked if row not in places]

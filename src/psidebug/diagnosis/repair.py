@@ -56,7 +56,9 @@ class Correction:
 
     @property
     def improves(self) -> bool:
-        """Whether the gain is more than chance, and the choice of the rows, would give."""
+        """Whether the gain is more than chance, and the choice of the rows, would give, and no errors are added."""
+        if self.verified.test_after.wrong > self.verified.test_before.wrong:
+            return False
         if self.hypothesis is not None:
             least = LEAST_Z_OF_ACCUSED if self.hypothesis.slices else LEAST_Z_OF_SCATTERED
             return self.hypothesis.likely and self.verified.gain > least * self.verified.gain_error

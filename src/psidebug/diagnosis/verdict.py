@@ -1,4 +1,4 @@
-"""The result in words: two sentences, and a third where the order of the suspects is a guess."""
+"""The result in words: two sentences, and a third where PS is a guess."""
 
 from __future__ import annotations
 
@@ -51,14 +51,15 @@ def _not_the_labels(task: Task, hypotheses: Sequence[Hypothesis]) -> str:
             "no correction of training labels that was tried repairs the model. The labels are probably not to blame."
         )
     best = hypotheses[0]
-    if not best.likely:
+    wrong = int(np.sum(best.corrected(task.train.codes) != task.train.codes))
+    if not best.likely or wrong == 0:
         return (
             f"no explanation by wrong labels says more than chance would (the best gains {max(best.evidence, 0.0):.0f} "
             f"nats, and {best.charge:.0f} are asked for). The labels are probably not to blame."
         )
-    wrong = int(np.sum(best.corrected(task.train.codes) != task.train.codes))
+    labels = "1 training label is" if wrong == 1 else f"{wrong} training labels are"
     return (
-        f"{wrong} training labels are probably wrong ({told(task, best)}), but correcting them does not repair the "
+        f"{labels} probably wrong ({told(task, best)}) and worth a look, but correcting them does not repair the "
         f"model. The errors have another cause: perhaps a model that cannot tell these classes apart."
     )
 

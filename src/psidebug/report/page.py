@@ -28,6 +28,6 @@ def write_report(diagnosis: Diagnosis | Run, path: str | PathLike[str]) -> None:
     write_whole(path, render(summarise(diagnosis)))
 
 
-def in_a_notebook(diagnosis: Diagnosis) -> str:
+def in_a_notebook(diagnosis: Diagnosis | Run) -> str:
     """What a notebook shows of a diagnosis: the verdict, the slices and the first suspects."""
     return render(summarise(diagnosis, suspects=IN_A_NOTEBOOK), "notebook.html")

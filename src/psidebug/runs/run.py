@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,17 @@ class Run:
     def given(self) -> Codes:
         """Codes (N,) of the training labels as given."""
         return self.files.codes(self.files.labels, "given")
+
+    def report(self, path: str | PathLike[str]) -> None:
+        """Write the run as one HTML page that needs no network. The file appears whole or not at all."""
+        from psidebug.report import write_report  # reports know runs; a run only opens the door
+
+        write_report(self, path)
+
+    def _repr_html_(self) -> str:
+        from psidebug.report import in_a_notebook
+
+        return in_a_notebook(self)
 
     # ── what was found ──
 

@@ -197,24 +197,38 @@ def test_a_mislabelled_slice_is_found_by_searching_and_listed_first() -> None:
 
 @pytest.mark.parametrize("size", [2, 4])
 def test_the_charges_are_as_documented(size: int) -> None:
-    """log(looked) for each slice, ½ log n for each of the K (K-1) rates of a group, ½ χ²_p N/M for the calibration."""
+    """log(looked) for each slice, ½ χ²_p N/M for the calibration, and for the rates of a group of n rows:
+
+    ½ log n each for two classes; for more ½ log n + log K (K-1) for each that is above 0.01.
+    """
     drawn = Drawn(0, size=size).mislabel(1)
     competition, _ = drawn.competition()
     scattered = competition.scattered()
     parameters = scattered.labeller.parameters
     assert parameters == 1 + (size - 1)
     calibration = 0.5 * chi2.ppf(0.95, parameters) * 500 / 250
-    rates = 0.5 * size * (size - 1)
-    assert scattered.charge == pytest.approx(calibration + rates * np.log(500))
+
+    def for_rates(rates: npt.NDArray[np.float64], rows: int) -> float:
+        if size == 2:
+            return float(np.log(rows))
+        used = sum(rates[a, b] > 0.01 for a in range(size) for b in range(size) if a != b)
+        return float(used * (0.5 * np.log(rows) + np.log(size * (size - 1))))
+
+    assert scattered.charge == pytest.approx(calibration + for_rates(scattered.rates[0], 500))
     slices = drawn.slices()
     one, two = competition.mislabelled(slices[1:2]), competition.mislabelled(slices[1:3])
     counts = np.bincount(drawn.train_group, minlength=GROUPS)
     inside, other = counts[1], counts[2]
     assert one.charge == pytest.approx(
-        calibration + np.log(20) + rates * (np.log(inside) + np.log(500 - inside)), rel=1e-9
+        calibration + np.log(20) + for_rates(one.rates[0], 500 - inside) + for_rates(one.rates[1], inside), rel=1e-9
     )
     assert two.charge == pytest.approx(
-        calibration + 2 * np.log(20) + rates * (np.log(inside) + np.log(other) + np.log(500 - inside - other)), rel=1e-9
+        calibration
+        + 2 * np.log(20)
+        + for_rates(two.rates[0], 500 - inside - other)
+        + for_rates(two.rates[1], inside)
+        + for_rates(two.rates[2], other),
+        rel=1e-9,
     )
 
 

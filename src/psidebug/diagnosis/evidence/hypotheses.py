@@ -31,6 +31,10 @@ from psidebug.task import Task
 MOST_EXCLUDED = 0.5
 """A slice with more of the training rows than this is not left out of training: its rates alone may differ."""
 
+LEAST_TEST_ROWS_OF_A_CLASS = 3
+"""Of a class with fewer test rows nothing is known."""
+USED = 0.01
+"""A rate below this is as good as none."""
 SELDOM = 0.001
 """The noise rate where nothing speaks for errors: it keeps the rows in order."""
 
@@ -53,7 +57,12 @@ class Hypothesis:
     charge: float
     """Nats that it has to gain."""
     possible: Mask | None = field(default=None, repr=False)
-    """(N, K): which classes a stated prior lets each true label have; None if it was not stated."""
+    """(N, K): which classes each true label may have; None if any.
+
+    A stated prior may rule some out; and of a class without test rows nothing is known, so its labels stay.
+    """
+    stated: bool = False
+    """Whether the rates outside the slices were stated, not learned."""
 
     @property
     def likely(self) -> bool:
@@ -67,8 +76,8 @@ class Hypothesis:
     def knowing(self, given: Codes, known: Codes) -> Hypothesis:
         """The same explanation after a person has said the true labels of some rows; ``known`` is -1 elsewhere.
 
-        What is known of them teaches the rates of their group, and so moves the others; rates that were stated are not
-        to be taught.
+        What is known of them teaches the rates of their group, and how far the labeller is to be believed there, and so
+        moves the others; rates that were stated are not to be taught.
         """
         posterior, rates, size = self.posterior.copy(), list(self.rates), self.posterior.shape[1]
         for group in range(len(rates)):
@@ -76,12 +85,16 @@ class Hypothesis:
             sure = own & (known >= 0)
             if not sure.any():
                 continue
-            if self.possible is not None and group == 0:
+            if self.stated and group == 0:
                 posterior[sure] = np.eye(size)[known[sure]]
                 continue
             possible = None if self.possible is None else self.possible[own] | (known[own, None] == np.arange(size))
             channel = learned(self.labeller.train[own], given[own], known[own], possible)
             posterior[own], rates[group] = channel.posterior, channel.rates
+        taught = (known >= 0) & ~(self.stated & (self.groups == 0))
+        for cell in np.unique((self.groups * size + given)[taught]):
+            own = self.groups * size + given == cell
+            posterior[own] = _believed(posterior[own], self.posterior[own], int(cell % size), known[own])
         return replace(self, posterior=posterior, rates=tuple(rates))
 
     def corrected(self, given: Codes) -> Codes:
@@ -95,6 +108,14 @@ class Competition:
     def __init__(self, task: Task, panel: Panel, stated: Floats | None = None) -> None:
         self._task, self._panel, self._stated = task, panel, stated
         self._possible = None if stated is None else np.asarray(stated > 0)
+        unseen = np.bincount(task.test.codes, minlength=task.encoding.size) < LEAST_TEST_ROWS_OF_A_CLASS
+        if unseen.any():
+            given = task.train.codes
+            may = np.ones((len(given), len(unseen)), dtype=bool) if self._possible is None else self._possible.copy()
+            may[unseen[given]] = False
+            may[:, unseen] = False
+            may[np.arange(len(given)), given] = True
+            self._possible = may
         self._right = 0.0
 
     def scattered(self) -> Hypothesis:
@@ -117,13 +138,13 @@ class Competition:
         if members.all() or not members.any():
             return -np.inf
         given, logs = self._task.train.codes[members], by.labeller.train[members]
-        after = self._channel(logs, members, scattered=False).log_likelihood
+        alone = self._channel(logs, members, scattered=False)
         before = sum(
             told(logs[part], given[part], rates).log_likelihood
             for group, rates in enumerate(by.rates)
             if (part := by.groups[members] == group).any()
         )
-        return after - before - _choice(suspect) - self._for_rates(int(members.sum()))
+        return alone.log_likelihood - before - _choice(suspect) - self._for_rates(alone.rates, int(members.sum()))
 
     def _labeller(self, excluded: Mask) -> Labeller:
         return labeller_of(self._panel.hear(excluded), self._task.test.codes)
@@ -144,9 +165,19 @@ class Competition:
             posterior[own] = channel.posterior
             rates.append(channel.rates)
             total += channel.log_likelihood
-            charge += self._for_rates(int(own.sum()))
+            charge += self._for_rates(channel.rates, int(own.sum()))
         evidence = total + self._of_test(labeller) - self._right
-        return Hypothesis(slices, labeller, groups, tuple(rates), posterior, evidence, charge, self._possible)
+        return Hypothesis(
+            slices,
+            labeller,
+            groups,
+            tuple(rates),
+            posterior,
+            evidence,
+            charge,
+            self._possible,
+            self._stated is not None,
+        )
 
     def _channel(self, logs: Floats, own: Mask, *, scattered: bool) -> Channel:
         given = self._task.train.codes[own]
@@ -165,7 +196,7 @@ class Competition:
     def _elsewhere(self, channel: Channel, logs: Floats, given: Codes, calibration: float) -> Channel:
         """Outside the accused slices labels are right, unless errors there gain more than chance would."""
         gain = channel.log_likelihood - untouched(logs, given)
-        if gain > calibration + self._for_rates(len(given)):
+        if gain > calibration + self._for_rates(channel.rates, len(given)):
             return channel
         size = logs.shape[1]
         return told(logs, given, np.where(np.eye(size) == 1.0, 1.0 - SELDOM, SELDOM / (size - 1)))
@@ -173,10 +204,40 @@ class Competition:
     def _of_test(self, labeller: Labeller) -> float:
         return untouched(labeller.test, self._task.test.codes)
 
-    def _for_rates(self, rows: int) -> float:
+    def _for_rates(self, rates: Floats, rows: int) -> float:
+        """½ log n for each rate of two classes; of many only those that are used, and log of how many there are."""
         size = self._task.encoding.size
-        return 0.5 * size * (size - 1) * float(np.log(max(rows, 2)))
+        if size == 2:
+            return float(np.log(max(rows, 2)))
+        used = int((rates[~np.eye(size, dtype=bool)] > USED).sum())
+        return used * (0.5 * float(np.log(max(rows, 2))) + float(np.log(size * (size - 1))))
 
 
 def _choice(suspect: Slice) -> float:
     return float(np.log(suspect.looked))
+
+
+def _believed(posterior: Floats, before: Floats, given: int, known: Codes) -> Floats:
+    """The posteriors (n, K) of rows with one given label, their log odds of being wrong moved by one number.
+
+    δ is what the rows with a known truth say about the odds l_i that were held before: it maximises
+    Σ log σ(±(l_i + δ)) - δ² / (2 · 3²), + for wrong labels. Many who were thought wrong and are right make the others
+    doubtful too.
+    """
+    sure = known >= 0
+    held = np.clip(before[:, given], 1e-4, 1.0 - 1e-4)
+    odds = np.log1p(-held) - np.log(held)
+    wrong = known[sure] != given
+    delta = 0.0
+    for _ in range(50):
+        chance = 1.0 / (1.0 + np.exp(-(odds[sure] + delta)))
+        slope = float((wrong - chance).sum()) - delta / 9.0
+        delta += float(np.clip(slope / (float((chance * (1.0 - chance)).sum()) + 1.0 / 9.0), -1.0, 1.0))
+    moved = posterior.copy()
+    right = moved[~sure, given].copy()
+    others = 1.0 - right
+    odds_now = np.exp(np.clip(delta, -50.0, 50.0)) * others / np.maximum(right, 1e-12)
+    still = 1.0 / (1.0 + odds_now)
+    moved[~sure] *= np.divide(1.0 - still, others, out=np.zeros_like(others), where=others > 0)[:, None]
+    moved[~sure, given] = still
+    return moved

@@ -42,8 +42,8 @@ Asked = Callable[[Any, bool, Rows], Floats]
 FOLDS = 3
 LEAST = float(np.log(1e-4))
 """No opinion is surer than this: log probabilities are kept above it."""
-MOST_ROWS = 20_000
-"""A second opinion is formed on so many training rows at most."""
+MOST_ROWS = 8_000
+"""A second opinion is formed on so many training rows, and test rows, at most."""
 WIDEST = 2_000
 """Columns up to which dense features are looked at."""
 
@@ -184,15 +184,18 @@ class Panel:
         codes, test_codes = self.task.train.codes, self.task.test.codes
 
         def trained(train: Mask, test: Mask) -> Any:
-            rows, held = self._rows(train), np.flatnonzero(test)
-            if len(rows) > MOST_ROWS:
-                rows = np.random.default_rng(self.task.seed).choice(rows, MOST_ROWS, replace=False)
+            rows, held = (self._few(each) for each in (self._rows(train), np.flatnonzero(test)))
             features = _stacked(train_table[rows], test_table[held])
             return learners.refit(
                 estimator, features, np.concatenate([codes[rows], test_codes[held]]), seed=self.task.seed
             )
 
         return trained
+
+    def _few(self, rows: Rows) -> Rows:
+        if len(rows) <= MOST_ROWS:
+            return rows
+        return np.random.default_rng(self.task.seed).choice(rows, MOST_ROWS, replace=False)
 
     def _plainly(self, train_table: Any, test_table: Any) -> Asked:
         codes = {code: code for code in range(self.task.encoding.size)}
