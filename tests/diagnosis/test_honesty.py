@@ -113,7 +113,7 @@ def test_a_symptom_that_no_group_removes_leaves_the_slices_readable() -> None:
     assert "annotator = bob" in found._repr_html_()
 
 
-def test_a_correction_that_adds_errors_is_not_applied() -> None:
+def test_a_correction_that_adds_errors_is_not_applied_and_chance_is_told() -> None:
     X, y = make_classification(3000, 10, n_informative=5, random_state=0)
     given = y[:400].copy()
     wrong = np.random.default_rng(0).choice(400, 40, replace=False)
@@ -121,5 +121,10 @@ def test_a_correction_that_adds_errors_is_not_applied() -> None:
     for test in (slice(1000, 1040), slice(1200, 1229)):
         found = psidebug.debug(LogisticRegression(), X[:400], given, X[test], y[test], check_fidelity=False)
         for each in found.tried:
+            fixed, broken = each.verified.test_change.fixed, each.verified.test_change.broken
             if each.improves:
-                assert each.verified.test_after.wrong <= each.verified.test_before.wrong
+                assert broken - fixed <= 2 * np.sqrt(broken + fixed)
+        effect = None if found.correction is None else found.correction.verified
+        if effect is not None and effect.test_after.wrong >= effect.test_before.wrong:
+            assert "takes the log loss" in found.verdict
+            assert "no more than chance" in found.verdict

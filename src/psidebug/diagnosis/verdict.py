@@ -31,10 +31,10 @@ def _repaired(correction: Correction) -> str:
     after = correction.verified
     before, now = after.test_before.rate, after.test_after.rate
     done = f"Correcting {after.corrected} labels takes the test error from {before:.3f} to {now:.3f}"
-    if before == now:
+    if now >= before:
         done = (
-            f"Correcting {after.corrected} labels leaves the test error at {now:.3f} and takes its log loss from "
-            f"{after.log_loss_before:.3f} to {after.log_loss_after:.3f}"
+            f"Correcting {after.corrected} labels takes the log loss of the test set from {after.log_loss_before:.3f} "
+            f"to {after.log_loss_after:.3f} (its error from {before:.3f} to {now:.3f}, no more than chance)"
         )
     if after.validation_before is not None and after.validation_after is not None:
         done += (
