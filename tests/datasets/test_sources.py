@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-import pooch  # type: ignore[import-untyped]
+import pooch
 import pytest
 
 from psidebug.datasets.sources import Source

@@ -13,7 +13,7 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
-import pooch  # type: ignore[import-untyped]
+import pooch
 
 from psidebug.errors import InputError
 

@@ -182,11 +182,10 @@ class Diagnosis:
         With the smallest set of corrections found that repairs it, verified by at most ``budget`` fits, and a warning
         where the evidence says that it is the label of the test row that is wrong.
         """
+        explanation.check_row(self.task, test_row)
         if self.graybox is None or self.judge is None:
-            explanation.check_row(self.task, test_row)
             raise NotMisclassified("this diagnosis was made without bugs; run debug again without bugs=[].")
         best = self.hypotheses[0] if self.hypotheses else None
-        explanation.check_row(self.task, test_row)
         return explanation.explain(
             self.task,
             self.judge,
