@@ -59,7 +59,10 @@ def sufficiency(
             answer = tilting(prior, learner, renumbered, rng=chance)
         case "sampling":
             watched, renumbered = _watched(symptom)
-            answer = sampling(prior, _asked(graybox, watched), renumbered, worlds=SAMPLED_WORLDS, rng=chance)
+            asked = _asked(graybox, watched)
+            if watched is not None and isinstance(graybox, LinearGrayBox):  # a few points: coefficients in memory
+                asked, renumbered = _linear_learner(graybox, prior, symptom)
+            answer = sampling(prior, asked, renumbered, worlds=SAMPLED_WORLDS, rng=chance)
         case _:
             watched, renumbered = _watched(symptom)
             answer = enumeration(prior, _asked(graybox, watched), renumbered)

@@ -185,7 +185,10 @@ def test_separable_classes_without_a_penalty_have_no_best_fit(planted: Planted) 
 
 
 @pytest.mark.parametrize(
-    "model", [precise_logistic(), boosting(), GaussianNB()], ids=["logistic", "boosting", "surrogate"]
+    # Not GradientBoostingClassifier: of equally good splits it draws one, and a further column changes the draw.
+    "model",
+    [precise_logistic(), HistGradientBoostingClassifier(max_iter=20, min_samples_leaf=5), GaussianNB()],
+    ids=["logistic", "boosting", "surrogate"],
 )
 def test_a_constant_feature_changes_no_suspect(planted: Planted, model: Any) -> None:
     def with_zeros(X: Any) -> Any:
@@ -207,9 +210,10 @@ def test_a_constant_feature_beside_a_free_intercept_is_a_singular_hessian_and_is
     wider = debug(planted, free, prior=0.05, X_train=with_ones(planted.X_train), X_test=with_ones(planted.X_test))
     assert any("singular" in note for note in wider.notes)
     assert plain.notes == ()
-    left, right = (found.suspects.set_index("row")["ps"] for found in (plain, wider))
-    assert set(left.index) == set(right.index)
-    np.testing.assert_allclose(left, right[left.index], atol=1e-4)
+    # p_wrong also hears the learner trained on the test rows alone, which it separates: only PS is the same.
+    assert plain.estimates is not None
+    assert wider.estimates is not None
+    np.testing.assert_allclose(plain.estimates.ps, wider.estimates.ps, atol=1e-4)
 
 
 @pytest.mark.parametrize(

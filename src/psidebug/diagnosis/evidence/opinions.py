@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.special import log_softmax
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
@@ -165,7 +165,7 @@ class Panel:
         return learners.scores(model, features, self.task.encoding.native_codes, self.task.encoding.size)
 
     def _second(self) -> list[Speaker]:
-        """A linear learner and, on dense features, a forest."""
+        """A linear learner and, on dense features, a forest whose splits are drawn: as good, and faster."""
         seen = seen_by_final_step(self.task)
         tables = _matrix(seen.train), _matrix(seen.test)
         if tables[0] is None or tables[1] is None or tables[0].shape[1] != tables[1].shape[1]:
@@ -175,7 +175,7 @@ class Panel:
         if not sp.issparse(tables[0]) and tables[0].shape[1] <= WIDEST:
             forest = make_pipeline(
                 SimpleImputer(keep_empty_features=True),
-                RandomForestClassifier(100, min_samples_leaf=5, random_state=self.task.seed),
+                ExtraTreesClassifier(100, min_samples_leaf=5, random_state=self.task.seed),
             )
             second.append(Speaker("a forest's second opinion", self._plain(forest, *tables), self._plainly(*tables)))
         return second
