@@ -18,13 +18,17 @@
     │   ├── InvalidWeights        sample weights that are no weights, or that the learner cannot take
     │   ├── InvalidPrior          not a probability, or of the wrong length
     │   ├── InvalidSymptom        the symptom cannot be stated on this task
+    │   ├── InvalidVerdicts       verdicts made elsewhere that do not fit the run
     │   ├── UnknownOption         a name that is not among the choices
-    │   └── UnreadableRun         no saved run, a damaged one, or one made by a newer Psi
+    │   ├── UnreadableTable       no file, a damaged one, or one that is no table of a known format
+    │   ├── UnreadableRun         no saved run, a damaged one, or one made by a newer Psi
+    │   └── UnreadableModel       a file that holds no model, or one that is not safe to open
     ├── LearnerError              the learner cannot be used
     │   ├── NotAClassifier        no fit and predict, or a regressor
     │   ├── LearnerMismatch       fitted on other rows, labels, classes or columns than those given
     │   ├── NoBestFit             the data leave the learner without a best fit, so nothing can be derived from it
     │   ├── LearnerFailed         the learner itself raised while fitting or predicting
+    │   ├── LearnerMissing        a saved run is asked for what only its learner can answer, and has none
     │   └── UnsupportedLearner    no gray box of the wanted kind exists for this learner
     ├── InferenceError            the question has no answer by this engine
     │   ├── TooManyWorlds         enumeration would never end
@@ -101,12 +105,24 @@ class InvalidSymptom(InputError):
     """The symptom cannot be stated on this task."""
 
 
+class InvalidVerdicts(InputError):
+    """Verdicts made elsewhere that do not fit the run."""
+
+
 class UnknownOption(InputError):
     """A name that is not among the choices."""
 
 
+class UnreadableTable(InputError):
+    """No file, a damaged one, or one that is no table of a known format."""
+
+
 class UnreadableRun(InputError):
     """No saved run, a damaged one, or one made by a newer Psi."""
+
+
+class UnreadableModel(InputError):
+    """A file that holds no model, or one that is not safe to open."""
 
 
 class LearnerError(PsiError):
@@ -127,6 +143,10 @@ class NoBestFit(LearnerError, ValueError):
 
 class LearnerFailed(LearnerError):
     """The learner itself raised while fitting or predicting."""
+
+
+class LearnerMissing(LearnerError):
+    """A saved run is asked for what only its learner can answer, and has none."""
 
 
 class UnsupportedLearner(LearnerError, TypeError):

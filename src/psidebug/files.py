@@ -21,22 +21,23 @@ def check_place(path: str | PathLike[str]) -> None:
         raise OutputError(f"could not write {target}: {target.parent} is not yours to write to. Choose another place.")
 
 
-def write_whole(path: str | PathLike[str], text: str) -> None:
-    """Write a text file so that a reader, a full disk or a kill never meets half of it.
+def write_whole(path: str | PathLike[str], text: str | bytes) -> None:
+    """Write a file so that a reader, a full disk or a kill never meets half of it.
 
     The text goes to a hidden neighbour first, is forced to disk, and takes the name in one step.
     """
     target = Path(path)
+    content = text if isinstance(text, bytes) else text.encode("utf-8", errors="backslashreplace")
     try:
         target = target.resolve()  # a link stays a link
         if target.exists() and not target.is_file():  # a pipe or a device takes the text itself
-            target.write_text(text, encoding="utf-8", errors="backslashreplace")
+            target.write_bytes(content)
             return
         # The neighbour's name is cut so that it stays valid wherever the target's own is.
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:40]}.", suffix=".partial")
         try:
-            with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
-                file.write(text)
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
             umask = os.umask(0)

@@ -7,14 +7,16 @@ fitted, and the bugs are test rows that it misclassifies.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from psidebug import learner as learners
+from psidebug.encoders import Encoded, encoded
 from psidebug.errors import (
     DuplicateIds,
     InvalidWeights,
@@ -67,6 +69,10 @@ class Task:
     """Whether the learner came fitted, by ways that Psi does not know."""
     sample_weight: npt.NDArray[np.float64] | None = None
     """Weights of the training rows, given to every fit; None when all are 1."""
+    known: npt.NDArray[np.bool_] | None = None
+    """Training rows (N,) whose labels are facts: they cannot be wrong. None when there are none such."""
+    came: Codes | None = None
+    """Labels (N,) that these rows came with, before a person settled them."""
 
     @classmethod
     def of(
@@ -83,10 +89,12 @@ class Task:
         y_validation: Any = None,
         sample_weight: Any = None,
         metadata: Any = None,
+        known: Any = None,
         seed: int = 0,
     ) -> Task:
         """Check everything once and fit the learner if it is not fitted; raises ``InputError`` or ``LearnerError``."""
         learners.check_classifier(model)
+        model = model if known is None else learners.fresh(model)  # to be fitted on what is known
         train_table = as_table(X_train, name="X_train")
         train_labels = listed(y_train, name="y_train")
         _check_lengths(train_table, train_labels, "X_train", "y_train")
@@ -104,6 +112,7 @@ class Task:
             validation = _labelled(encoding, train_table, X_validation, y_validation, "validation")
         weights = None if sample_weight is None else _weights(sample_weight, model, len(train))
         ids = _ids(rows, len(train))
+        settled, came = (None, None) if known is None else _settled(ids, known, train.codes, encoding)
         about = None if metadata is None else _metadata(metadata, len(train))
 
         if not fitted:
@@ -135,7 +144,34 @@ class Task:
             seed=seed,
             fitted_by_user=fitted,
             sample_weight=weights,
+            known=settled,
+            came=came,
         )
+
+    def positions(self, rows: Iterable[Any]) -> npt.NDArray[np.intp]:
+        """Positions of the training rows with these ids; or where one True or False per training row is True."""
+        return _positions(self._places, rows)
+
+    @cached_property
+    def _places(self) -> dict[Hashable, int]:
+        return _places_of(self.rows)
+
+    def with_labels(self, rows: Iterable[Any] | Mapping[Any, Any], *, proposed: Codes | None = None) -> Codes:
+        """The training labels (N,) with these rows (ids) moved: to the labels of a mapping, else the ``proposed``."""
+        chosen, codes = self.positions(rows), self.train.codes.copy()
+        if isinstance(rows, Mapping):
+            codes[chosen] = self.encoding.encode(list(rows.values()), where="rows")
+        elif proposed is not None:
+            codes[chosen] = proposed[chosen]
+        return codes
+
+    @property
+    def as_it_came(self) -> Task:
+        """The task with the labels that the known rows came with: where they were wrong, others may be."""
+        if self.known is None or self.came is None:
+            return self
+        codes = np.where(self.known, self.came, self.train.codes)
+        return replace(self, train=LabelledSet(self.train.features, codes))
 
     def refit(self, codes: Codes, *, rows: npt.NDArray[np.intp] | None = None) -> learners.Classifier:
         """𝒜(Γ) in another world: the learner trained anew on these labels (N,), with the weights of the task.
@@ -143,6 +179,15 @@ class Task:
         ``rows`` are the positions to train on, all when left out.
         """
         features, weights = self.train.features, self.sample_weight
+        if rows is None and self._encoded is not None:
+            final = learners.refit(
+                self.learner.steps[-1][1],
+                self._encoded.train,
+                self.encoding.native[codes],
+                sample_weight=weights,
+                seed=self.seed,
+            )
+            return self._encoded.with_final(final)
         if rows is not None:
             features, codes = take(features, rows), codes[rows]
             weights = None if weights is None else weights[rows]
@@ -150,9 +195,15 @@ class Task:
             self.learner, features, self.encoding.native[codes], sample_weight=weights, seed=self.seed
         )
 
+    @cached_property
+    def _encoded(self) -> Encoded | None:
+        """What the final estimator sees, where the labels have no part in it: the same in every world."""
+        others = (self.test,) if self.validation is None else (self.test, self.validation)
+        return encoded(self.learner, self.train.features, *(each.features for each in others))
+
     def after(self, codes: Codes) -> Task:
         """The task of the next round: the same rows with these labels (N,), the learner trained on them, its errors."""
-        model = self.refit(codes)
+        model = self.refit(codes, rows=np.arange(len(codes)))  # the whole Pipeline, as the next round may ask about it
         predicted = self.predict(model, self.test)
         return replace(
             self,
@@ -254,6 +305,35 @@ def _ids(rows: Any, count: int) -> npt.NDArray[Any]:
             f"rows out to use positions."
         )
     return array_of(ids)
+
+
+def _places_of(ids: npt.NDArray[Any]) -> dict[Hashable, int]:
+    return {row: place for place, row in enumerate(ids.tolist())}
+
+
+def _positions(places: Mapping[Hashable, int], rows: Any) -> npt.NDArray[np.intp]:
+    if isinstance(rows, str) or not isinstance(rows, Iterable):
+        raise UnknownRow(f"rows takes ids of training rows in a list, not {rows!r}.")
+    named = list(rows.to_list() if hasattr(rows, "to_list") else rows)
+    if len(named) == len(places) and all(isinstance(row, bool | np.bool_) for row in named):
+        return np.flatnonzero(np.array(named, dtype=bool))
+    asked: list[Hashable] = [row.item() if isinstance(row, np.generic) else row for row in named]
+    missing = [row for row in asked if row not in places]
+    if missing:
+        raise UnknownRow(f"{missing[0]!r} is not the id of a training row (ids are {list(places)[:3]}, …).")
+    return np.array([places[row] for row in asked], dtype=np.intp)
+
+
+def _settled(
+    ids: npt.NDArray[Any], known: Any, codes: Codes, encoding: Encoding
+) -> tuple[npt.NDArray[np.bool_], Codes]:
+    """Which rows are known, and the labels that they came with; ``codes`` get the known ones."""
+    places, came = _positions(_places_of(ids), known), codes.copy()
+    mask = np.zeros(len(ids), dtype=bool)
+    mask[places] = True
+    if isinstance(known, Mapping):
+        codes[places] = encoding.encode(list(known.values()), where="known")
+    return mask, came
 
 
 def _weights(sample_weight: Any, model: learners.Classifier, count: int) -> npt.NDArray[np.float64]:

@@ -179,7 +179,7 @@ def test_a_report_of_a_saved_run_is_that_of_the_diagnosis(saved: Saved, tmp_path
 
 def test_all_files_are_plain(saved: Saved) -> None:
     kinds = {path.suffix for path in saved.path.rglob("*") if path.is_file()}
-    assert kinds == {".json", ".parquet"}
+    assert kinds == {".json", ".parquet", ".skops"}
 
     def strict(constant: str) -> None:
         raise AssertionError(f"{constant} is no JSON")
@@ -208,8 +208,8 @@ def test_the_causes_of_a_bug_are_those_that_explain_tells(diagnosis: psidebug.Di
 def test_causes_that_were_not_saved(
     diagnosis: psidebug.Diagnosis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("psidebug.runs.contents.BUGS_EXPLAINED", 2)
-    monkeypatch.setattr("psidebug.runs.contents.CAUSES_KEPT", 3)
+    monkeypatch.setattr("psidebug.diagnosis.causes.BUGS_EXPLAINED", 2)
+    monkeypatch.setattr("psidebug.diagnosis.causes.CAUSES_KEPT", 3)
     save_run(diagnosis, tmp_path / "run")
     run = load_run(tmp_path / "run")
     assert len(run.record["explained"]) == 2

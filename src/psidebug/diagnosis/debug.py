@@ -19,12 +19,14 @@ from psidebug.diagnosis.options import DEFAULT_RATE, check_options, graybox_of, 
 from psidebug.diagnosis.repair import compete, enough_evidence, propose
 from psidebug.diagnosis.slices import common_slices
 from psidebug.diagnosis.verification import Judge
+from psidebug.display import display_for
 from psidebug.errors import NoWorldWithout, UnknownOption
 from psidebug.graybox.fidelity import Fidelity, fidelity
 from psidebug.graybox.protocol import GrayBox, LinearGrayBox
 from psidebug.graybox.retrain import Retrain
 from psidebug.graybox.surrogate import Surrogate
 from psidebug.inference.estimates import Estimates
+from psidebug.labels import Codes
 from psidebug.priors import Prior, noise
 from psidebug.sufficiency import Engine, sufficiency
 from psidebug.symptoms import Symptom, log_loss_above_boundary, log_losses
@@ -54,12 +56,15 @@ def debug(
     y_validation: Any = None,
     sample_weight: Any = None,
     metadata: Any = None,
+    known: Any = None,
     symptom: str | Symptom = "log_loss",
     prior: float | npt.ArrayLike | Mapping[str, Mapping[Any, float]] | Prior | None = None,
     graybox: str | GrayBox = "auto",
     engine: str | Engine = "auto",
     rounds: int = 1,
     check_fidelity: bool = True,
+    images: tuple[int, ...] | str | None = None,
+    text: str | None = None,
     rng: int | np.random.Generator | None = None,
     progress: Progress | None = None,
 ) -> Diagnosis:
@@ -83,6 +88,10 @@ def debug(
     metadata
         A table with one row per training row, of columns that the model never saw (source, annotator, date), in which
         to look for what the suspects have in common.
+    known
+        Labels that are facts, since a person has settled them: training rows (ids) that are right as they are, or a
+        mapping from ids to the right labels. They are trained on, and are neither suspects nor changed; what they came
+        with teaches how labels go wrong. A fitted model is fitted anew.
     symptom
         What must go away: ``"log_loss"`` (the default: the loss on the test set), ``"misclassified"`` (all bugs are
         misclassified, the paper's conjunction), ``"half"`` (more than half of them are), ``"errors"`` (a count over the
@@ -105,6 +114,10 @@ def debug(
     check_fidelity
         Whether to compare the gray box with a few real fits, so that the diagnosis can say when its ranking is a
         guess.
+    images, text
+        How rows are shown. ``images=(8, 8)``: a row of the features is itself a picture of that height and width (or
+        height, width, 3); ``images="column"``: a column of the features or metadata holds paths of image files, or
+        arrays. ``text="column"``: the column that a person reads.
     rng
         A seed or a numpy Generator; the same seed gives the same answer.
     progress
@@ -135,14 +148,16 @@ def debug(
             y_validation=y_validation,
             sample_weight=sample_weight,
             metadata=metadata,
+            known=known,
             seed=seed,
         )
+        display = display_for(images, text, features=task.train.features, metadata=task.metadata)
         check_options(task, symptom, graybox, engine, check_fidelity=check_fidelity)
-        stated = None if prior is None else prior_of(prior, task)
+        stated = None if prior is None else _sparing(prior_of(prior, task), task.known)
         settings = {"noise rate": "stated" if stated is not None else "not learned", "seed": str(seed)}
         if len(task.bugs) == 0:
             belief = noise(task.train.codes, task.encoding.size, DEFAULT_RATE) if stated is None else stated
-            return Diagnosis(task, None, (), None, belief, settings)
+            return Diagnosis(task, None, (), None, belief, settings, known=_facts(task), display=display)
         first = _diagnosed(task, stated, symptom, graybox, engine, check_fidelity, settings, tick)
         later: list[Diagnosis] = []
         while len(later) + 1 < rounds and (last := [first, *later][-1]).correction is not None:
@@ -153,7 +168,7 @@ def debug(
             later.append(
                 _diagnosed(again, _carried(stated, again), symptom, graybox, engine, check_fidelity, options, tick)
             )
-        return replace(first, later=tuple(later))
+        return replace(first, later=tuple(later), display=display)
 
 
 def _diagnosed(
@@ -180,7 +195,16 @@ def _diagnosed(
         slices = common_slices(task, estimates.ps, most=SLICES_TRIED)
         tried = propose(task, estimates, ranked(estimates), slices, judge, tick)
     found = Diagnosis(
-        task, estimates, tuple(tried), box, prior, settings, symptom=phi, judge=judge, hypotheses=tuple(hypotheses)
+        task,
+        estimates,
+        tuple(tried),
+        box,
+        prior,
+        settings,
+        symptom=phi,
+        judge=judge,
+        hypotheses=tuple(hypotheses),
+        known=_facts(task),
     )
     curve = curve_of(
         task,
@@ -246,6 +270,18 @@ def _carried(stated: Prior | None, again: Task) -> Prior | None:
     return noise(again.train.codes, again.encoding.size, np.minimum(stated.rates, 0.5))
 
 
+def _sparing(prior: Prior, known: npt.NDArray[np.bool_] | None) -> Prior:
+    """The prior under which labels that are facts never move."""
+    if known is None:
+        return prior
+    return Prior(prior.given, np.where(known[:, None], np.eye(prior.classes)[prior.given], prior.moves))
+
+
+def _facts(task: Task) -> Codes | None:
+    """Labels (N,) that are facts, -1 elsewhere."""
+    return None if task.known is None else np.where(task.known, task.train.codes, -1)
+
+
 def _moves(stated: Prior | None) -> npt.NDArray[np.float64] | None:
     return None if stated is None else stated.moves
 
@@ -258,9 +294,9 @@ def _learned(task: Task, hypothesis: Hypothesis | None) -> Prior:
     """
     given, size = task.train.codes, task.encoding.size
     if hypothesis is None or not hypothesis.likely:
-        return noise(given, size, DEFAULT_RATE)
+        return _sparing(noise(given, size, DEFAULT_RATE), task.known)
     rate = float(np.clip(hypothesis.p_wrong(given).mean(), *RATES))
-    return noise(given, size, rate, hypothesis.posterior + 1e-9)
+    return _sparing(noise(given, size, rate, hypothesis.posterior + 1e-9), task.known)
 
 
 def _answered(

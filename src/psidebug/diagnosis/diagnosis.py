@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from psidebug.diagnosis import explanation
+from psidebug.diagnosis.causes import BUGS_EXPLAINED, Causes, causes_of_bugs
 from psidebug.diagnosis.controls import Controls
 from psidebug.diagnosis.curve import Curve
 from psidebug.diagnosis.evidence.hypotheses import Hypothesis
@@ -20,7 +21,8 @@ from psidebug.diagnosis.frames import best_of_each_slice, curve_frame, explanati
 from psidebug.diagnosis.repair import Correction, best_of
 from psidebug.diagnosis.verdict import verdict
 from psidebug.diagnosis.verification import Judge
-from psidebug.errors import NotMisclassified, UnknownOption, UnknownRow
+from psidebug.display import Display
+from psidebug.errors import NotMisclassified, UnknownOption
 from psidebug.graybox.fidelity import Fidelity
 from psidebug.graybox.protocol import GrayBox
 from psidebug.inference.estimates import Estimates
@@ -65,6 +67,8 @@ class Diagnosis:
     _unreviewed: tuple[Hypothesis, ...] = field(default=(), repr=False)
     known: Codes | None = field(default=None, repr=False)
     """True labels (N,) that a person has stated, -1 elsewhere; None before any review."""
+    display: Display = field(default_factory=Display)
+    """How rows are to be shown."""
     notes: tuple[str, ...] = ()
     """What a reader of the answers should know: an unfinished fit, a stand-in for the learner, a doubtful estimate."""
 
@@ -141,6 +145,11 @@ class Diagnosis:
         """
         return explanations_frame(self.task, self.hypotheses, self.tried)
 
+    def explained(self, most: int = BUGS_EXPLAINED) -> tuple[Causes, ...]:
+        """The bugs that are most confidently wrong, each with its first causes; :meth:`explain` says more of one."""
+        p_wrong = self.p_wrong if self.hypotheses else None
+        return causes_of_bugs(self.task, self.graybox, self.prior, p_wrong, most=most)
+
     @cached_property
     def threshold_curve(self) -> Any:
         """Data frame of :attr:`curve`; None when there is nothing to debug."""
@@ -197,13 +206,14 @@ class Diagnosis:
             budget=budget,
         )
 
-    def verify(self, rows: Iterable[Any]) -> Controls:
-        """What correcting these training rows (ids) would do, by retraining, beside the two controls."""
+    def verify(self, rows: Iterable[Any] | Mapping[Any, Any]) -> Controls:
+        """What correcting these training rows (ids) would do, by retraining, beside the two controls.
+
+        They get the proposed labels, or those that a mapping gives them.
+        """
         if self.judge is None:
             raise NotMisclassified("there is nothing to debug, so there is nothing to verify.")
-        chosen = self._positions(rows)
-        codes = self.task.train.codes.copy()
-        codes[chosen] = self.proposed[chosen]
+        codes = self.task.with_labels(rows, proposed=self.proposed)
         return self.judge.controls(codes, np.random.default_rng(self.task.seed))
 
     def reviewed(self, *, confirmed: Iterable[Any] | Mapping[Any, Any] = (), rejected: Iterable[Any] = ()) -> Diagnosis:
@@ -215,9 +225,9 @@ class Diagnosis:
         if not self.hypotheses:
             raise UnknownOption("this diagnosis has no evidence that could be ranked anew: the test set is too small.")
         known = np.full(len(self.task.train), -1, dtype=np.intp) if self.known is None else self.known.copy()
-        right = self._positions(rejected)
+        right = self.task.positions(rejected)
         known[right] = self.task.train.codes[right]
-        told = self._positions(confirmed)
+        told = self.task.positions(confirmed)
         known[told] = self.proposed[told]
         if isinstance(confirmed, Mapping):
             known[told] = self.task.encoding.encode(list(confirmed.values()), where="confirmed")
@@ -233,24 +243,6 @@ class Diagnosis:
             _unreviewed=unreviewed,
         )
 
-    def _positions(self, rows: Iterable[Any]) -> npt.NDArray[np.intp]:
-        if isinstance(rows, str) or not isinstance(rows, Iterable):
-            raise UnknownRow(f"rows takes ids of training rows in a list, not {rows!r}.")
-        rows = rows.to_list() if hasattr(rows, "to_list") else rows
-        rows = list(rows)
-        if len(rows) == len(self.task.train) and all(isinstance(row, bool | np.bool_) for row in rows):
-            return np.flatnonzero(np.array(rows, dtype=bool))  # one True or False per training row
-        places = self._places
-        asked: list[Hashable] = [row.item() if isinstance(row, np.generic) else row for row in rows]
-        missing = [row for row in asked if row not in places]
-        if missing:
-            raise UnknownRow(f"{missing[0]!r} is not the id of a training row (ids are {list(places)[:3]}, …).")
-        return np.array([places[row] for row in asked], dtype=np.intp)
-
-    @cached_property
-    def _places(self) -> dict[Hashable, int]:
-        return {row: place for place, row in enumerate(self.task.rows.tolist())}
-
     def report(self, path: str | PathLike[str]) -> None:
         """Write the diagnosis as one HTML page that needs no network. The file appears whole or not at all."""
         from psidebug.report import write_report  # reports know diagnoses; a diagnosis only opens the door
@@ -265,7 +257,7 @@ class Diagnosis:
 
     @staticmethod
     def load(path: str | PathLike[str]) -> Run:
-        """What a saved run shows: all that a diagnosis does but what needs the model."""
+        """What a saved run shows; it can be asked, and retrained, as long as its learner could be saved too."""
         from psidebug.runs import load_run
 
         return load_run(path)
@@ -288,7 +280,7 @@ def _as_given(task: Task, codes: Codes) -> Any:
         return labels
     if nw.dependencies.is_pandas_series(given):
         repaired = given.copy()
-        changed = np.flatnonzero(codes != task.train.codes)
+        changed = np.flatnonzero(codes != task.as_it_came.train.codes)
         repaired.iloc[changed] = labels[changed]
         return repaired
     series = nw.from_native(given, series_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -91,10 +91,12 @@ def compete(
     competition = Competition(task, Panel(task, judge), stated)
     scattered = competition.scattered()
     tick("slices", 0, 1)
-    suspected = scattered.p_wrong(task.train.codes)
-    found = shifted_slices(task, most=LISTED) + common_slices(task, suspected, most=LISTED)
+    came = task.as_it_came  # labels that were wrong and are settled still show where others are
+    suspected = scattered.p_wrong(came.train.codes)
+    found = shifted_slices(came, most=LISTED) + common_slices(came, suspected, most=LISTED)
     if effects is not None:
-        found += common_slices(task, effects, most=LISTED)
+        found += common_slices(came, effects, most=LISTED)
+    found = _still_open(task, found)
     hypotheses = [scattered, *_accused(competition, scattered, found)]
     hypotheses.sort(key=lambda each: each.charge - each.evidence)
     while (best := hypotheses[0]).slices and len(best.slices) < MOST_SLICES:
@@ -220,13 +222,26 @@ def relabelled(task: Task, suspect: Slice, judge: Judge) -> Codes:
         return codes
     inside = LabelledSet(take(task.train.features, suspect.members), codes[suspect.members])
     codes[suspect.members] = task.predict(model, inside)
-    return codes
+    return _sparing_facts(task, codes)
 
 
 def _moved(task: Task, rows: npt.NDArray[np.intp], estimates: Estimates) -> Codes:
     codes = task.train.codes.copy()
     codes[rows] = estimates.proposed[rows]
-    return codes
+    return _sparing_facts(task, codes)
+
+
+def _still_open(task: Task, found: list[Slice]) -> list[Slice]:
+    """The slices without rows whose labels are facts."""
+    if task.known is None:
+        return found
+    left = [replace(each, members=each.members[~task.known[each.members]]) for each in found]
+    return [each for each in left if len(each.members)]
+
+
+def _sparing_facts(task: Task, codes: Codes) -> Codes:
+    """The labels with those that are facts as they are."""
+    return codes if task.known is None else np.where(task.known, task.train.codes, codes)
 
 
 def _counts(suspects: int, rows: int) -> list[int]:

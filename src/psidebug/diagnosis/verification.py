@@ -255,3 +255,9 @@ def _lines(name: str, before: ErrorRate, after: ErrorRate, change: Change) -> di
 def _key(codes: Codes) -> bytes:
     """The bytes of the labels, digested: a million of them are not kept for every world."""
     return hashlib.blake2b(np.ascontiguousarray(codes, dtype=np.int32).tobytes(), digest_size=16).digest()
+
+
+def predicted_by(margins: npt.NDArray[np.float64], codes: Codes) -> Codes:
+    """The classes that a model of these margins gives to points of these codes: the rival that is ahead, if one is."""
+    rival = margins.argmin(axis=1)
+    return np.where(margins.min(axis=1) < 0, rival + (rival >= codes), codes)

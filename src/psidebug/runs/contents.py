@@ -2,46 +2,45 @@
 
 from __future__ import annotations
 
-import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from importlib.metadata import version
 from typing import Any
 
 import narwhals as nw
 import numpy as np
-import numpy.typing as npt
-from threadpoolctl import threadpool_limits
+import pyarrow as pa
 
 import psidebug
+from psidebug.diagnosis.causes import Causes
 from psidebug.diagnosis.diagnosis import Diagnosis
-from psidebug.diagnosis.explanation import ranked
 from psidebug.diagnosis.frames import best_of_each_slice
-from psidebug.errors import InferenceError
-from psidebug.graybox.protocol import LinearGrayBox
-from psidebug.labels import Codes, listed
+from psidebug.diagnosis.options import DEFAULT_RATE
+from psidebug.diagnosis.verification import predicted_by
+from psidebug.errors import UnreadableModel
+from psidebug.labels import listed
+from psidebug.models import as_skops
+from psidebug.runs.fingerprint import versions
 from psidebug.runs.format import SCHEMA, frame_record, library_of, record_of
 from psidebug.runs.stored import stored, stored_series
 from psidebug.runs.values import Json, as_json, column, table_of
-from psidebug.sufficiency import sufficiency
-from psidebug.symptoms import misclassified
-
-BUGS_EXPLAINED, CAUSES_KEPT = 50, 20
-"""Causes are kept of so many bugs, those that are most confidently wrong, and of each the first so many."""
 
 Tables = dict[str, Any]
 
 
-def contents(diagnosis: Diagnosis, fingerprint: Mapping[str, str]) -> tuple[Json, Tables]:
+def contents(
+    diagnosis: Diagnosis, fingerprint: Mapping[str, str], *, source: Mapping[str, Any] | None = None
+) -> tuple[Json, Tables]:
     """What a run directory holds: ``run.json`` without the names of the files, and the tables by name."""
     task = diagnosis.task
     tables: Tables = {"labels": _labels(diagnosis), "predictions": _predictions(diagnosis)}
     forms: dict[str, Json] = {"metadata": None}
-    for name, features in (("train", task.train.features), ("test", task.test.features), ("metadata", task.metadata)):
+    parts = {"train": task.train, "test": task.test, "validation": task.validation}
+    given = {name: part.features for name, part in parts.items() if part is not None} | {"metadata": task.metadata}
+    for name, features in given.items():
         if features is not None:
             tables[name], forms[name] = stored(features)
-    with threadpool_limits(limits=1, user_api="blas"):  # the same answer whatever the number of threads
-        explained, tables["causes"] = _causes(diagnosis)
+    explained = diagnosis.explained()
+    tables["causes"] = _causes(diagnosis, explained)
     repaired = diagnosis.repaired_labels
     if nw.dependencies.is_into_series(repaired):
         tables["repaired"], forms["labels"] = stored_series(repaired)
@@ -51,8 +50,7 @@ def contents(diagnosis: Diagnosis, fingerprint: Mapping[str, str]) -> tuple[Json
         "schema": SCHEMA,
         "psidebug": psidebug.__version__,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "versions": {"python": platform.python_version()}
-        | {name: version(name) for name in ("numpy", "scipy", "scikit-learn", "pyarrow")},
+        "versions": versions(),
         "fingerprint": dict(fingerprint),
         "seed": task.seed,
         "frames": library_of(diagnosis.suspects),
@@ -62,11 +60,40 @@ def contents(diagnosis: Diagnosis, fingerprint: Mapping[str, str]) -> tuple[Json
             "test_rows": len(task.test),
             "validation_rows": None if task.validation is None else len(task.validation),
             "forms": forms,
+            "learned": task.encoding.learned,
+            "as_codes": task.encoding.as_codes,
+            "fitted_by_user": task.fitted_by_user,
         },
+        "source": None if source is None else record_of(source),
+        "display": record_of(diagnosis.display),
         **_answer(diagnosis),
-        "explained": explained,
+        **_to_go_on(diagnosis, tables),
+        "explained": [each.test_row for each in explained],
     }
     return record, tables
+
+
+def _to_go_on(diagnosis: Diagnosis, tables: Tables) -> dict[str, Json]:
+    """What a run needs to verify, explain and retrain; tables are added, and what belongs into the record returned."""
+    task, beliefs = diagnosis.task, diagnosis.hypotheses
+    if task.validation is not None:
+        labels = task.encoding.decode(task.validation.codes).tolist()
+        tables["validation_labels"] = table_of([column("label", labels)])
+    tables["prior"] = _rows_of("moves", diagnosis.prior.moves)
+    if beliefs:
+        tables["labeller"] = _rows_of("probability", np.exp(beliefs[0].labeller.test))
+    stated = beliefs[0].stated if beliefs else not np.allclose(diagnosis.prior.rates, DEFAULT_RATE)
+    try:
+        tables["learner"] = as_skops(task.learner)
+    except UnreadableModel as error:
+        return {"stated_prior": bool(stated), "no_learner": str(error)}
+    return {"stated_prior": bool(stated)}
+
+
+def _rows_of(name: str, matrix: Any) -> Any:
+    """A matrix as a column of lists."""
+    array = pa.FixedSizeListArray.from_arrays(pa.array(np.ascontiguousarray(matrix).ravel()), matrix.shape[1])
+    return pa.table({name: array})
 
 
 def _answer(diagnosis: Diagnosis) -> dict[str, Json]:
@@ -132,7 +159,7 @@ def _predictions(diagnosis: Diagnosis) -> Any:
     after: list[Any] = [None] * len(task.test)
     wrong = {}
     if best is not None:
-        after = task.encoding.decode(_predicted(best.verified.margins, task.test.codes)).tolist()
+        after = task.encoding.decode(predicted_by(best.verified.margins, task.test.codes)).tolist()
         wrong["correction"] = best.verified.wrong_after
     if controls is not None:
         effects = (("at_random", controls.at_random), ("highest_loss", controls.highest_loss))
@@ -149,34 +176,16 @@ def _predictions(diagnosis: Diagnosis) -> Any:
     return table_of([column(name, values) for name, values in columns.items()])
 
 
-def _predicted(margins: npt.NDArray[np.float64], codes: Codes) -> Codes:
-    """The classes that a model of these margins gives: the rival that is ahead, if one is."""
-    rival = margins.argmin(axis=1)
-    return np.where(margins.min(axis=1) < 0, rival + (rival >= codes), codes)
-
-
-def _causes(diagnosis: Diagnosis) -> tuple[list[int], Any]:
-    """Which bugs are explained, and a line for each cause of each.
-
-    PS is by the closed form, of the margin against the class that the bug is mistaken for: of a gray box that is not
-    linear it would take thousands of fits, and none is explained.
-    """
-    task, box = diagnosis.task, diagnosis.graybox
-    explained: list[int] = []
+def _causes(diagnosis: Diagnosis, explained: Sequence[Causes]) -> Any:
+    """A line for each cause of each bug that is explained."""
+    task = diagnosis.task
     names = ("test_row", "position", "row", "proposed", "ps", "ps_low", "ps_high")
     lines: list[tuple[Any, ...]] = []
-    if isinstance(box, LinearGrayBox):
-        ahead = task.margins(task.learner, task.test)[task.bugs].min(axis=1)
-        for bug in task.bugs[np.argsort(ahead, kind="stable")][:BUGS_EXPLAINED].tolist():
-            try:
-                answer = sufficiency(box, diagnosis.prior, misclassified(bug), engine="closed_form")
-            except InferenceError:  # no world of the prior is free of this bug: its causes are not known
-                continue
-            explained.append(bug)
-            rows = ranked(answer, diagnosis.p_wrong if diagnosis.hypotheses else None)[:CAUSES_KEPT]
-            proposed = task.encoding.decode(answer.proposed[rows]).tolist()
-            numbers = (each[rows].tolist() for each in (answer.ps, answer.low, answer.high))
-            ids = task.rows[rows].tolist()
-            lines += zip([bug] * len(rows), rows.tolist(), ids, proposed, *numbers, strict=True)
+    for each in explained:
+        rows = each.positions
+        proposed = task.encoding.decode(each.proposed).tolist()
+        numbers = (values.tolist() for values in (each.ps, each.low, each.high))
+        ids = task.rows[rows].tolist()
+        lines += zip([each.test_row] * len(rows), rows.tolist(), ids, proposed, *numbers, strict=True)
     parts = list(zip(*lines, strict=True)) if lines else [()] * len(names)
-    return explained, table_of([column(name, values) for name, values in zip(names, parts, strict=True)])
+    return table_of([column(name, values) for name, values in zip(names, parts, strict=True)])

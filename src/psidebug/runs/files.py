@@ -40,6 +40,11 @@ class RunFiles:
         except FileNotFoundError:
             raise UnreadableRun(f"{path} is gone: the run was saved anew or moved meanwhile. Load it again.") from None
 
+    def content(self, name: str) -> bytes:
+        """A file that is no table."""
+        path = self.directory / str(self.record["files"][name]["path"])
+        return path.read_bytes()
+
     def features(self, name: str) -> Table:
         """A table of features as it was given."""
         return restored(self.table(name), self.form(name))
@@ -61,7 +66,9 @@ class RunFiles:
     @cached_property
     def encoding(self) -> Encoding:
         """The classes."""
-        return Encoding(tuple(from_json(each) for each in self.record["task"]["classes"]))
+        task = self.record["task"]
+        classes = tuple(from_json(each) for each in task["classes"])
+        return Encoding(classes, learned=task.get("learned", False), as_codes=task.get("as_codes", False))
 
     def codes(self, table: Any, name: str) -> Codes:
         """A column of labels as codes."""

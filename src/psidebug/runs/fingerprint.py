@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import platform
 import re
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -28,6 +30,12 @@ def fingerprint_of(task: Task) -> dict[str, str]:
         "rows": ids.hexdigest(),
         "learner": learner_text(task.learner, seed=task.seed),
     }
+
+
+def versions() -> dict[str, str]:
+    """Of Python and of the libraries that the figures depend on."""
+    named = {name: version(name) for name in ("numpy", "scipy", "scikit-learn", "pyarrow")}
+    return {"python": platform.python_version(), **named}
 
 
 def learner_text(learner: Any, *, seed: int) -> str:

@@ -3,7 +3,7 @@
 ::
 
     RUN/run.json                    what was found, and the names and digests of the tables
-    RUN/tables-1a2b3c4d/*.parquet   the tables
+    RUN/tables-1a2b3c4d/*.parquet   the tables, and learner.skops beside them
 
 The tables of a new run are written beside those of the old one, under a hidden name, and forced to disk; then
 ``run.json`` is replaced in one step, and only then do the old tables go. Other files in the directory, as the verdicts
@@ -102,8 +102,7 @@ def _fill(directory: Path, record: Json, tables: Mapping[str, Any]) -> None:
         _as_any_new_directory(hidden)
         files = {}
         for name, table in tables.items():
-            written = hidden / f"{name}.parquet"
-            pq.write_table(table, written, compression="zstd")
+            written = _written(hidden, name, table)
             _force(written)
             with written.open("rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
@@ -119,6 +118,17 @@ def _fill(directory: Path, record: Json, tables: Mapping[str, Any]) -> None:
         if final.name not in _tables_in(directory):  # else the step was made, and the new run counts
             shutil.rmtree(final, ignore_errors=True)
         raise
+
+
+def _written(directory: Path, name: str, table: Any) -> Path:
+    """A table as Parquet; bytes are the learner, as skops wrote it."""
+    if isinstance(table, bytes):
+        path = directory / f"{name}.skops"
+        path.write_bytes(table)
+        return path
+    path = directory / f"{name}.parquet"
+    pq.write_table(table, path, compression="zstd")
+    return path
 
 
 def _tables_in(directory: Path) -> set[str]:

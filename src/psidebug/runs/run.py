@@ -1,9 +1,9 @@
-"""A saved run: what a diagnosis shows, from its files, without the learner and without computing anything anew."""
+"""A saved run: what a diagnosis shows, from its files; and, with the learner that is among them, what it can do."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -11,21 +11,33 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from threadpoolctl import threadpool_limits
 
+from psidebug import learner as learners
+from psidebug.diagnosis.causes import BUGS_EXPLAINED, Causes
 from psidebug.diagnosis.conditions import Condition
 from psidebug.diagnosis.controls import Controls
 from psidebug.diagnosis.curve import Curve
+from psidebug.diagnosis.diagnosis import Diagnosis
+from psidebug.diagnosis.explanation import Explanation, check_row, explain
+from psidebug.diagnosis.verification import Judge, Verification
+from psidebug.display import Display, display_of
 from psidebug.errors import NotMisclassified, UnknownRow
 from psidebug.graybox.fidelity import Fidelity
+from psidebug.graybox.protocol import GrayBox
 from psidebug.labels import Codes, Encoding, array_of
+from psidebug.priors import Prior
+from psidebug.runs.again import check_learner, diagnosed_again, graybox_again, labeller_in, prior_in, task_of
 from psidebug.runs.effects import SavedCorrection, controls_in, correction_in, curve_in, fidelity_in
 from psidebug.runs.files import RunFiles
 from psidebug.runs.format import frame_of, read_record
 from psidebug.runs.stored import restored_series
 from psidebug.runs.values import Json, from_json, values_of
 from psidebug.tables import Table
+from psidebug.task import Task
 
 Rows = npt.NDArray[np.intp]
+Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +45,8 @@ class Run:
     """What :func:`load_run` returns. Names are those of :class:`~psidebug.diagnosis.diagnosis.Diagnosis`."""
 
     files: RunFiles
+    learner: Any = None
+    """The learner, where it was given by :meth:`with_learner`; None where the one that was saved is used."""
 
     @property
     def path(self) -> Path:
@@ -95,6 +109,17 @@ class Run:
     def given(self) -> Codes:
         """Codes (N,) of the training labels as given."""
         return self.files.codes(self.files.labels, "given")
+
+    @property
+    def display(self) -> Display:
+        """How rows are to be shown."""
+        return display_of(self.record.get("display"))
+
+    @property
+    def source(self) -> Mapping[str, Any] | None:
+        """Where the rows came from: the file, its columns, which of them is the label; None if that was not said."""
+        found: Mapping[str, Any] | None = self.record.get("source")
+        return found
 
     def report(self, path: str | PathLike[str]) -> None:
         """Write the run as one HTML page that needs no network. The file appears whole or not at all."""
@@ -222,17 +247,108 @@ class Run:
         """Whether there were no bugs."""
         return len(self.bugs) == 0
 
+    def explained(self, most: int = BUGS_EXPLAINED) -> tuple[Causes, ...]:
+        """The bugs whose causes are kept, those most confidently wrong first, each with its first causes."""
+        return self._explained[:most]
+
+    @cached_property
+    def _explained(self) -> tuple[Causes, ...]:
+        table = self.files.table("causes")
+        of, positions = (table[name].to_numpy().astype(np.intp) for name in ("test_row", "position"))
+        proposed = self.files.codes(table, "proposed")
+        ps, low, high = (table[name].to_numpy() for name in ("ps", "ps_low", "ps_high"))
+        own = [np.flatnonzero(of == bug) for bug in self.record["explained"]]
+        return tuple(
+            Causes(bug, positions[rows], proposed[rows], ps[rows], low[rows], high[rows])
+            for bug, rows in zip(self.record["explained"], own, strict=True)
+        )
+
     def causes(self, test_row: int) -> Any:
         """Data frame of the first causes of one bug, best first; kept for the most confidently wrong bugs."""
         if test_row not in self.record["explained"]:
             if test_row not in self.bugs:
                 raise NotMisclassified(f"test row {test_row!r} is no bug of this run; its bugs are in bugs.")
             raise UnknownRow(f"the causes of test row {test_row!r} were not saved: ask the diagnosis, by explain.")
-        table = self.files.table("causes")
-        table = table.filter(np.asarray(table["test_row"].to_numpy() == test_row))
-        numbers = {name: table[name].to_numpy() for name in ("ps", "ps_low", "ps_high")}
-        positions = table["position"].to_numpy().astype(np.intp)
-        return self._causes_frame(positions, self.files.codes(table, "proposed"), numbers)
+        found = next(each for each in self._explained if each.test_row == test_row)
+        numbers = {"ps": found.ps, "ps_low": found.low, "ps_high": found.high}
+        return self._causes_frame(found.positions, found.proposed, numbers)
+
+    # ── what needs the learner ──
+
+    def with_learner(self, model: Any) -> Run:
+        """The run with its learner, where that could not be saved; the class must be the one that was diagnosed."""
+        check_learner(self.files, model)
+        return Run(self.files, learners.fresh(model))
+
+    def encoding_for(self, model: Any) -> Encoding:
+        """The classes as this learner knows them."""
+        only_codes = learners.takes_only_codes(model) and not self.encoding.learned
+        return replace(self.encoding, as_codes=self.encoding.as_codes or only_codes)
+
+    @cached_property
+    def task(self) -> Task:
+        """The task that was diagnosed, with its learner fitted again."""
+        return task_of(self)
+
+    @cached_property
+    def prior(self) -> Prior:
+        """p_T under which PS was taken."""
+        return prior_in(self.files, self.given, self.encoding.size)
+
+    @cached_property
+    def _judge(self) -> Judge:
+        return Judge(self.task)
+
+    @cached_property
+    def _graybox(self) -> GrayBox:
+        return graybox_again(self.task, self.settings)
+
+    def verify(self, rows: Iterable[Any] | Mapping[Any, Any]) -> Controls:
+        """What correcting these training rows (ids) would do, by retraining, beside the two controls.
+
+        They get the proposed labels, or those that a mapping gives them.
+        """
+        codes = self.task.with_labels(rows, proposed=self.files.codes(self.files.labels, "proposed"))
+        with threadpool_limits(limits=1, user_api="blas"):
+            return self._judge.controls(codes, np.random.default_rng(self.seed))
+
+    def retrain(self, labels: Mapping[int, Any]) -> Verification:
+        """The learner trained with these labels, by position, in the place of the given ones: bugs fixed, errors."""
+        outside = [place for place in labels if not 0 <= place < len(self.given)]
+        if outside:
+            raise UnknownRow(
+                f"there is no training row at position {outside[0]}: there are 0 to {len(self.given) - 1}."
+            )
+        codes = self.given.copy()
+        codes[np.fromiter(labels, dtype=np.intp)] = self.encoding.encode(list(labels.values()), where="labels")
+        with threadpool_limits(limits=1, user_api="blas"):
+            return self._judge.verify(codes)
+
+    def explain(self, test_row: int, *, budget: int = 12) -> Explanation:
+        """The causes of one misclassified test point, and the smallest correction found; as of the diagnosis."""
+        check_row(self.task, test_row)
+        if self.nothing_to_debug:
+            raise NotMisclassified("this run was made without bugs; run debug again without bugs=[].")
+        labeller = labeller_in(self.files, self.encoding.size)
+        weighed = bool(self.record["explanations"][0]["values"])
+        with threadpool_limits(limits=1, user_api="blas"):
+            return explain(
+                self.task,
+                self._judge,
+                self._graybox,
+                self.prior,
+                int(test_row),
+                p_wrong=self.files.labels["p_wrong"].to_numpy() if weighed else None,
+                test_probability=None if labeller is None else labeller[int(test_row)],
+                budget=budget,
+            )
+
+    def diagnose_again(self, known: Mapping[Any, Any], *, progress: Progress | None = None) -> Diagnosis:
+        """A new diagnosis of the same rows after a person has settled some labels, by row id.
+
+        These labels are facts: the learner is trained on them, and they are neither suspects nor changed.
+        """
+        return diagnosed_again(self, known, progress)
 
     def __repr__(self) -> str:
         return f"<Run {str(self.path)!r}: {self.verdict}>"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from os import PathLike
+from typing import Any
 
 from psidebug.diagnosis.diagnosis import Diagnosis
 from psidebug.runs.contents import contents
@@ -10,12 +12,16 @@ from psidebug.runs.fingerprint import fingerprint_of
 from psidebug.runs.place import check_run_place, write_run
 
 
-def save_run(diagnosis: Diagnosis, path: str | PathLike[str]) -> None:
+def save_run(diagnosis: Diagnosis, path: str | PathLike[str], *, source: Mapping[str, Any] | None = None) -> None:
     """Save everything that a diagnosis shows to the directory ``path``, which appears whole or not at all.
 
     A run of the same inputs that is already there is replaced in one step; anything else there is refused by an
-    :class:`~psidebug.errors.OutputError`. The learner itself is not saved, only its class and parameters as text.
+    :class:`~psidebug.errors.OutputError`. The learner is saved unfitted, as skops, if every part of it is of a type
+    that is safe to open again (:data:`psidebug.models.TRUSTED`); else ``run.json`` says why not.
+
+    ``source`` says where the rows came from, for the corrected data to look like them: ``label`` (the name of that
+    column), ``id`` (or None), ``columns`` (all names, in order), ``train`` (the name of the file).
     """
     fingerprint = fingerprint_of(diagnosis.task)
     check_run_place(path, fingerprint)  # before the causes are worked out
-    write_run(path, *contents(diagnosis, fingerprint))
+    write_run(path, *contents(diagnosis, fingerprint, source=source))

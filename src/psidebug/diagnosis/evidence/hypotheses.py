@@ -116,13 +116,17 @@ class Competition:
             may[:, unseen] = False
             may[np.arange(len(given)), given] = True
             self._possible = may
+        self._given = task.as_it_came.train.codes
+        self._known = None if task.known is None else np.where(task.known, task.train.codes, -1)
+        if self._known is not None and self._possible is not None:
+            self._possible |= self._known[:, None] == np.arange(task.encoding.size)
         self._right = 0.0
 
     def scattered(self) -> Hypothesis:
         """Errors here and there, at rates that depend on the classes alone; the first to be asked for."""
         labeller = self._labeller(np.zeros(len(self._task.train), dtype=bool))
         self._panel.dismiss(labeller.unheard)
-        self._right = untouched(labeller.train, self._task.train.codes) + self._of_test(labeller)
+        self._right = untouched(labeller.train, self._given) + self._of_test(labeller)
         return self._weighed((), labeller)
 
     def mislabelled(self, slices: Sequence[Slice]) -> Hypothesis:
@@ -137,7 +141,7 @@ class Competition:
         members = suspect.everyone(self._task)
         if members.all() or not members.any():
             return -np.inf
-        given, logs = self._task.train.codes[members], by.labeller.train[members]
+        given, logs = self._given[members], by.labeller.train[members]
         alone = self._channel(logs, members, scattered=False)
         before = sum(
             told(logs[part], given[part], rates).log_likelihood
@@ -150,7 +154,7 @@ class Competition:
         return labeller_of(self._panel.hear(excluded), self._task.test.codes)
 
     def _weighed(self, slices: tuple[Slice, ...], labeller: Labeller) -> Hypothesis:
-        given, size = self._task.train.codes, self._task.encoding.size
+        given, size = self._given, self._task.encoding.size
         groups = np.zeros(len(given), dtype=np.intp)
         for number, each in enumerate(slices, start=1):
             groups[each.everyone(self._task)] = number
@@ -166,6 +170,9 @@ class Competition:
             rates.append(channel.rates)
             total += channel.log_likelihood
             charge += self._for_rates(channel.rates, int(own.sum()))
+        if self._known is not None:  # also where rates were not learned
+            sure = self._known >= 0
+            posterior[sure] = np.eye(size)[self._known[sure]]
         evidence = total + self._of_test(labeller) - self._right
         return Hypothesis(
             slices,
@@ -180,9 +187,10 @@ class Competition:
         )
 
     def _channel(self, logs: Floats, own: Mask, *, scattered: bool) -> Channel:
-        given = self._task.train.codes[own]
+        given = self._given[own]
         if self._stated is None or not scattered:
-            return learned(logs, given, possible=None if self._possible is None else self._possible[own])
+            known = None if self._known is None else self._known[own]
+            return learned(logs, given, known, None if self._possible is None else self._possible[own])
         # What the user states is P(true label | given label) row by row: with it the rates need not be learned.
         size = logs.shape[1]
         shares = np.exp(logs).mean(axis=0)

@@ -1,0 +1,22 @@
+"""What leaves Psi: the corrected data, the suspects, and tasks for other tools."""
+
+from __future__ import annotations
+
+from psidebug.exports.corrected import Decision, corrected_table
+from psidebug.exports.label_studio import label_studio_config, label_studio_tasks
+from psidebug.exports.suspects import cleanlab_frame, suspects_table
+from psidebug.exports.written import SUFFIXES, encoded, kind_of, write_json, write_table
+
+__all__ = [
+    "SUFFIXES",
+    "Decision",
+    "cleanlab_frame",
+    "corrected_table",
+    "encoded",
+    "kind_of",
+    "label_studio_config",
+    "label_studio_tasks",
+    "suspects_table",
+    "write_json",
+    "write_table",
+]

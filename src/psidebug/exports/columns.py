@@ -1,0 +1,73 @@
+"""The user's own columns of a run, as Arrow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from psidebug.runs import Run
+from psidebug.runs.values import TAGGED, column, values_at
+
+Columns = dict[str, Any]
+"""Arrow arrays by name."""
+
+
+def own_columns(run: Run) -> Columns:
+    """Features and metadata by name, features first; of a sparse matrix, which has no columns to speak of, none."""
+    found: Columns = {}
+    for name in ("train", "metadata"):
+        if run.files.has(name) and run.files.form(name)["kind"] != "sparse":
+            table, form = run.files.table(name), run.files.form(name)
+            notes = form.get("columns", [{}] * table.num_columns)
+            for index, note in enumerate(notes):
+                if not note.get("index", False):
+                    found.setdefault(table.schema.field(index).name, _readable(table, index))
+    return found
+
+
+def has_ids(run: Run) -> bool:
+    """Whether the rows have ids that are more than their positions."""
+    return list(run.rows.tolist()) != list(range(len(run.rows)))
+
+
+def labels_of(run: Run, codes: Any) -> Any:
+    """Labels of these codes as Arrow; classes of several types become text."""
+    return array_of_values(run.encoding.decode(codes).tolist())
+
+
+def array_of_values(values: list[Any]) -> Any:
+    """Values of one type, and lists of them, as they are; others as text."""
+    field, array = column("values", values, text=True)
+    if field.metadata != TAGGED:
+        return array
+    try:
+        return pa.array(values)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        return pa.array([None if value is None else _text(value) for value in values], pa.string())
+
+
+def _readable(table: Any, index: int) -> Any:
+    """A column as other programs read it: what Psi writes in its own way becomes text."""
+    if (table.schema.field(index).metadata or {}).get(b"psi") != TAGGED[b"psi"]:
+        return table.column(index).combine_chunks()
+    return array_of_values(values_at(table, index))
+
+
+def _text(value: Any) -> str:
+    """The text of a value; half a character, as broken encodings leave it, is written as its number."""
+    return str(value).encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def taken(columns: Columns, rows: Any) -> Columns:
+    """The columns at these rows."""
+    places = pa.array(np.asarray(rows, dtype=np.int64))
+    return {name: each.take(places) for name, each in columns.items()}
+
+
+def free_name(name: str, taken_names: Any) -> str:
+    """The name, with psi_ before it as often as it takes to be none of the user's own."""
+    while name in taken_names:
+        name = f"psi_{name}"
+    return name
