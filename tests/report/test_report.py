@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import importlib.resources
 import json
+import re
 from dataclasses import asdict
 from html.parser import HTMLParser
 from pathlib import Path
@@ -16,8 +20,13 @@ from sklearn.linear_model import LogisticRegression
 
 import psidebug
 from psidebug.errors import OutputError
+from psidebug.labels import Encoding
 from psidebug.report import summarise
-from psidebug.report.page import render
+from psidebug.report.effects import confusion_of, distribution_of
+from psidebug.report.page import VEGA, render
+from psidebug.report.source import Labels, Predictions
+from psidebug.report.summary import LEFT_OUT
+from psidebug.runs.fingerprint import fingerprint_of
 from tests.conftest import Planted
 
 HOSTILE = [
@@ -60,24 +69,46 @@ def hostile(planted: Planted) -> psidebug.Diagnosis:
         X_validation=pd.DataFrame(planted.X_test[:20], columns=columns),
         y_validation=[names[label] for label in planted.y_test[:20]],
         metadata=pd.DataFrame({"<u>source</u>": ["<s>web</s>" if wrong else "desk" for wrong in planted.wrong]}),
+        check_fidelity=False,
     )
 
 
 @pytest.fixture(scope="module")
-def page(planted: Planted, tmp_path_factory: pytest.TempPathFactory) -> str:
+def found(planted: Planted) -> psidebug.Diagnosis:
+    return hostile(planted)
+
+
+@pytest.fixture(scope="module")
+def page(found: psidebug.Diagnosis, tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("report") / "report.html"
-    hostile(planted).report(path)
+    found.report(path)
     return path.read_text(encoding="utf-8")
 
 
-def test_nothing_of_the_users_becomes_a_tag(page: str) -> None:
-    tags = {tag for tag, _ in Page(page).tags}
-    own = "html head meta title style body main h1 h2 p div table tr th td i dl dt dd"
-    assert tags <= set(own.split())
-    attributes = {name for tag, attrs in Page(page).tags for name in attrs}
-    assert attributes <= {"lang", "charset", "http-equiv", "content", "name", "class", "style"}
-    styles = {attrs["style"] for _, attrs in Page(page).tags if "style" in attrs}
-    assert all(style is not None and style.startswith("width: ") and style.endswith("%") for style in styles)
+@pytest.fixture(scope="module")
+def harmless(planted: Planted, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The same task with words that no browser minds."""
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    columns = ["a", "b", "c", "d"]
+    psidebug.debug(
+        LogisticRegression(),
+        pd.DataFrame(planted.X_train, columns=columns),
+        planted.y_train,
+        pd.DataFrame(planted.X_test, columns=columns),
+        planted.y_test,
+        X_validation=pd.DataFrame(planted.X_test[:20], columns=columns),
+        y_validation=planted.y_test[:20],
+        metadata=pd.DataFrame({"source": ["web" if wrong else "desk" for wrong in planted.wrong]}),
+        check_fidelity=False,
+    ).report(path)
+    return path.read_text(encoding="utf-8")
+
+
+def test_nothing_of_the_users_becomes_a_tag(page: str, harmless: str) -> None:
+    assert {tag for tag, _ in Page(page).tags} <= {tag for tag, _ in Page(harmless).tags}
+    attributes = {name for _, attrs in Page(page).tags for name in attrs}
+    assert attributes <= {name for _, attrs in Page(harmless).tags for name in attrs}
+    assert not any(name.startswith("on") or name == "style" for name in attributes)
 
 
 def test_everything_hostile_is_shown_as_it_is_written(page: str) -> None:
@@ -88,12 +119,34 @@ def test_everything_hostile_is_shown_as_it_is_written(page: str) -> None:
 
 
 def test_the_page_needs_no_network(page: str) -> None:
-    assert not any(
-        name in attrs for _, attrs in Page(page).tags for name in ("src", "href", "action", "srcset", "data")
-    )
-    assert "url(" not in page
-    assert "@import" not in page
-    assert "default-src 'none'" in page
+    tags = Page(page).tags
+    assert not any(name in attrs for _, attrs in tags for name in ("src", "action", "srcset", "data"))
+    assert all((attrs["href"] or "").startswith("#") for _, attrs in tags if "href" in attrs)
+    style = page[page.index("<style>") : page.index("</style>")]
+    assert "url(" not in style
+    assert "@import" not in style
+
+
+def test_the_policy_names_every_style_and_script_by_its_digest(page: str) -> None:
+    content = next(attrs["content"] for _, attrs in Page(page).tags if "http-equiv" in attrs) or ""
+    policy = {name: values for name, *values in map(str.split, content.split(";"))}
+    assert policy["default-src"] == ["'none'"]
+    assert policy["img-src"] == ["data:"]
+    inlined = {"style-src": re.findall(r"<style>(.*?)</style>", page, re.S)}
+    inlined["script-src"] = re.findall(r"<script>(.*?)</script>", page, re.S)
+    assert [len(parts) for parts in inlined.values()] == [1, 2]
+    for name, parts in inlined.items():
+        digests = [base64.b64encode(hashlib.sha256(part.encode()).digest()).decode() for part in parts]
+        assert policy[name] == [f"'sha256-{digest}'" for digest in digests]
+
+
+def test_vega_is_as_published() -> None:
+    home = importlib.resources.files("psidebug.report") / "static" / "vega"
+    sums = re.findall(r"`(\S+\.js)` \| \S+ \| `([0-9a-f]{64})`", (home / "README.md").read_text())
+    assert [name for name, _ in sums] == [Path(name).name for name in VEGA]
+    for name, digest in sums:
+        assert hashlib.sha256((home / name).read_bytes()).hexdigest() == digest
+        assert "Redistribution and use" in (home / f"LICENSE-{name.removesuffix('.min.js')}.txt").read_text()
 
 
 def test_the_page_tells_the_verdict_the_effect_and_the_causes(planted: Planted, tmp_path: Path) -> None:
@@ -110,7 +163,14 @@ def test_the_page_tells_the_verdict_the_effect_and_the_causes(planted: Planted, 
         assert f"{number:.3f}" in text
     assert "validation" in text
     assert str(found.slices["condition"].iloc[0]) in text
+    assert found.controls is not None
+    for control in (found.controls.at_random, found.controls.highest_loss):
+        assert control is not None
+        assert f"{control.test_after.rate:.3f}" in text
     for name, value in found.settings.items():
+        assert name in text.lower()
+        assert value in text
+    for name, value in fingerprint_of(found.task).items():
         assert name in text
         assert value in text
 
@@ -124,7 +184,7 @@ def test_the_summary_is_plain_data(planted: Planted, make: Any) -> None:
         LogisticRegression(), make(planted.X_train), y_train, make(planted.X_test), y_test, rows=days
     )
     summary = summarise(found, suspects=7)
-    again = json.loads(json.dumps(asdict(summary)))
+    again = json.loads(json.dumps(asdict(summary), allow_nan=False))
     assert again == asdict(summary)
     assert len(summary.suspects) == 7
     assert summary.suspects_in_all == len(found.suspects)
@@ -137,7 +197,8 @@ def test_nothing_to_debug_has_a_report_too(planted: Planted, tmp_path: Path) -> 
     found.report(tmp_path / "report.html")
     text = "".join(Page((tmp_path / "report.html").read_text()).text)
     assert "Nothing to debug" in text
-    assert "Suspects" not in text
+    assert "Suspects, those" not in text
+    assert "Every test row is predicted as it is labelled" in text
     assert summarise(found).suspects == []
 
 
@@ -158,6 +219,47 @@ def test_a_report_that_cannot_be_written_is_an_output_error(planted: Planted, tm
     assert list(tmp_path.iterdir()) == []
 
 
-def test_rendering_is_repeatable(planted: Planted) -> None:
-    found = hostile(planted)
-    assert render(summarise(found)) == render(summarise(found))
+def test_rendering_is_repeatable(found: psidebug.Diagnosis, page: str) -> None:
+    assert render(summarise(found)) == page
+
+
+def test_a_saved_diagnosis_has_the_same_page(found: psidebug.Diagnosis, page: str, tmp_path: Path) -> None:
+    found.save(tmp_path / "run")
+    psidebug.Diagnosis.load(tmp_path / "run").report(tmp_path / "report.html")
+    assert (tmp_path / "report.html").read_text(encoding="utf-8") == page
+
+
+def test_when_the_room_is_used_up_rows_are_told_by_their_ids(
+    found: psidebug.Diagnosis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("psidebug.report.summary.ROOM", 5000)
+    shown = [each["view"] for each in summarise(found, bugs=0).suspects]
+    assert len(shown) == len(found.suspects)
+    told = [view for view in shown if view["cells"]]
+    assert 0 < len(told) < len(shown)
+    assert sum(len(cell["name"]) + len(cell["value"]) for view in told for cell in view["cells"]) < 5000
+    assert {view["note"] for view in shown if not view["cells"]} == {LEFT_OUT}
+
+
+def test_of_many_classes_the_most_frequent_confusions_are_told() -> None:
+    rng = np.random.default_rng(0)
+    classes = tuple(f"class {number}" for number in range(150))
+    labels, before, after = rng.integers(150, size=(3, 4000))
+    told = confusion_of(Predictions(Encoding(classes), labels, before, after, np.arange(3)))
+    assert (told["classes_in_all"], told["cells"], len(told["pairs"])) == (150, [], 30)
+    first = told["pairs"][0]
+    own = labels == classes.index(first["label"])
+    assert first["before"] == (own & (before == classes.index(first["predicted"]))).sum()
+    assert first["after"] == (own & (after == classes.index(first["predicted"]))).sum()
+    few = confusion_of(Predictions(Encoding(classes), labels % 3, before % 3, None, np.arange(3)))
+    assert sum(pair["before"] for pair in few["pairs"]) == (labels % 3 != before % 3).sum()
+    assert not few["after"]
+
+
+def test_the_distribution_counts_every_label_once() -> None:
+    ps = np.array([0.0, 0.0, 0.1, 0.25, 0.5, np.nan])
+    bins = distribution_of(Labels(ps, np.array([False, True, False, False, True, False])))
+    assert sum(each["rows"] for each in bins) == 5
+    assert sum(each["corrected"] for each in bins) == 2
+    assert bins[0] == {"low": 0.0, "high": 0.025, "rows": 2, "corrected": 1}
+    assert distribution_of(Labels(np.zeros(4), np.zeros(4, dtype=bool))) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from psidebug.report.page import in_a_notebook, write_report
+from psidebug.report.rows import RowView, views
 from psidebug.report.summary import Summary, summarise
 
-__all__ = ["Summary", "in_a_notebook", "summarise", "write_report"]
+__all__ = ["RowView", "Summary", "in_a_notebook", "summarise", "views", "write_report"]

@@ -1,33 +1,104 @@
-"""The summary as one HTML page: no network, no script, everything from the user's data escaped."""
+"""The summary as one HTML page: no network, a strict policy, everything from the user's data escaped."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import re
+from functools import cache
+from importlib.resources import files
 from os import PathLike
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
-from psidebug.diagnosis.diagnosis import Diagnosis
 from psidebug.files import write_whole
+from psidebug.report.plots import plots_of
+from psidebug.report.source import Source
 from psidebug.report.summary import Summary, summarise
-from psidebug.runs.run import Run
 
 IN_A_NOTEBOOK = 10
 """Suspects that a notebook shows."""
+VEGA = ("vega/vega.min.js", "vega/vega-lite.min.js", "vega/vega-embed.min.js")
 
 
 def render(summary: Summary, template: str = "report.html") -> str:
     """The page as text."""
-    environment = Environment(
-        loader=PackageLoader("psidebug.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-    )
-    return environment.get_template(template).render(summary=summary)
+    return _environment().get_template(template).render(summary=summary, plots=plots_of(summary), inlined=inlined)
 
 
-def write_report(diagnosis: Diagnosis | Run, path: str | PathLike[str]) -> None:
+def write_report(source: Source, path: str | PathLike[str]) -> None:
     """Write the page; the file appears whole or not at all."""
-    write_whole(path, render(summarise(diagnosis)))
+    write_whole(path, render(summarise(source)))
 
 
-def in_a_notebook(diagnosis: Diagnosis | Run) -> str:
+def in_a_notebook(source: Source) -> str:
     """What a notebook shows of a diagnosis: the verdict, the slices and the first suspects."""
-    return render(summarise(diagnosis, suspects=IN_A_NOTEBOOK), "notebook.html")
+    return render(summarise(source, suspects=IN_A_NOTEBOOK, rows=False), "notebook.html")
+
+
+def policy(*, styles: tuple[str, ...], scripts: tuple[str, ...]) -> str:
+    """The Content-Security-Policy of a page with just these inlined styles and scripts, known by their digests."""
+    allowed = {
+        "default-src": "'none'",
+        "img-src": "data:",
+        "style-src": " ".join(map(_digest, styles)),
+        "script-src": " ".join(map(_digest, scripts)) or "'none'",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+    }
+    return "; ".join(f"{name} {value}" for name, value in allowed.items())
+
+
+@cache
+def inlined(*names: str) -> Markup:
+    """Files of ``static/`` one after the other, to stand in a style or script element as they are."""
+    texts = [(files("psidebug.report") / "static" / name).read_text(encoding="utf-8") for name in names]
+    text = "\n;".join(re.sub(r"\n//# sourceMappingURL=\S+\s*$", "", each) for each in texts)
+    return Markup(text)  # our own files, not the user's data
+
+
+@cache
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("psidebug.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals |= {"policy": policy, "VEGA": VEGA}
+    environment.filters |= {"rate": _rate, "count": _count, "number": _number, "chance": _chance, "signed": _signed}
+    return environment
+
+
+def _rate(value: float | None) -> str:
+    """An error or a probability, to three digits."""
+    return "–" if value is None else f"{value:.3f}"
+
+
+def _number(value: float | None) -> str:
+    """A gain in nats, or any other figure that may be small or large."""
+    return "–" if value is None else f"{value:+.1f}".replace("-", "−")
+
+
+def _signed(value: float) -> str:
+    """A change of an error rate."""
+    return f"{value:+.3f}".replace("-", "−")
+
+
+def _chance(value: float | None) -> str:
+    """A p-value."""
+    return "–" if value is None else "p < 0.0001" if value < 1e-4 else f"p = {value:.2g}"
+
+
+def _count(number: int, name: str = "") -> str:
+    """A number with its thousands apart, and the name in the plural where there are not just one."""
+    if not name:
+        return f"{number:,}"
+    return f"{number:,} {name}" if number == 1 else f"{number:,} {name}s"

@@ -2,73 +2,194 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 
-from psidebug.diagnosis.diagnosis import Diagnosis
+from psidebug.report.effects import confusion_of, curve_of, distribution_of, effect_of, errors_of, fidelity_of
+from psidebug.report.plain import Plain, plain, records
+from psidebug.report.rows import Part, RowView, views
+from psidebug.report.source import Source, labels_of, origin_of, predictions_of
 from psidebug.runs.run import Run
 
-SCHEMA = 1
+SCHEMA = 2
 """Version of the summary's form; it rises when a field changes its meaning."""
+SUSPECTS, BUGS, CAUSES = 2_000, 10, 6
+"""How many suspects are told by default, how many bugs, and of each how many causes."""
+CELLS_OF_A_SUSPECT, LETTERS_OF_A_SUSPECT, LETTERS_OF_A_CAUSE = 5, 160, 360
+ROOM, MARKUP = 1_100_000, 40
+"""Characters of rows in all, so that the page stays below 3 MB, and what the markup of each piece of a row costs."""
+LEFT_OUT = "left out to keep the page small"
 
 
 @dataclass(frozen=True)
 class Summary:
-    """What a person needs to see of a diagnosis. Only strings, numbers, lists and dictionaries inside."""
+    """What a person needs to see of a diagnosis. Only strings, numbers, None, lists and dictionaries inside."""
 
     schema: int
     verdict: str
-    errors: list[dict[str, Any]]
-    """Error before and after on each set, with intervals."""
-    slices: list[dict[str, Any]]
-    suspects: list[dict[str, Any]]
+    size: dict[str, int]
+    """Numbers of rows, of bugs, of classes."""
+    effect: Plain | None
+    """What the correction does, by retraining; None if there is none."""
+    errors: list[Plain]
+    """Error on each set of the model with given labels, with corrected ones, and of the two controls."""
+    slices: list[Plain]
+    bugs: list[Plain]
+    """The most confidently wrong test rows, each with its causes; rows as :class:`~psidebug.report.rows.RowView`."""
+    curve: Plain | None
+    distribution: list[Plain]
+    """Of PS among the training labels."""
+    confusion: Plain
+    explanations: list[Plain]
+    fidelity: Plain | None
+    suspects: list[Plain]
     suspects_in_all: int
     settings: dict[str, str]
+    origin: Plain
+    """Version of Psi, seed, versions of libraries, fingerprint."""
     notes: list[str]
+    rounds: list[Plain]
+    """Later rounds: their verdicts, and the numbers of labels that they correct."""
 
 
-def summarise(diagnosis: Diagnosis | Run, *, suspects: int = 200) -> Summary:
-    """A diagnosis, made just now or saved, as plain data, with the first ``suspects`` of its suspects."""
+def summarise(source: Source, *, suspects: int = SUSPECTS, bugs: int = BUGS, rows: bool = True) -> Summary:
+    """A diagnosis, made just now or saved, as plain data.
+
+    With its first ``suspects`` suspects and the causes of ``bugs`` bugs; ``rows`` says whether the rows themselves are
+    told, or only their ids and labels.
+    """
+    predictions, labels = predictions_of(source), labels_of(source)
+    room = _Room(ROOM)
     return Summary(
         schema=SCHEMA,
-        verdict=diagnosis.verdict,
-        errors=_errors(diagnosis),
-        slices=_records(diagnosis.slices),
-        suspects=_records(nw.from_native(diagnosis.suspects, eager_only=True).head(suspects).to_native()),
-        suspects_in_all=len(diagnosis.suspects),
-        settings=dict(diagnosis.settings),
-        notes=list(diagnosis.notes),
+        verdict=str(plain_text(source.verdict)),
+        size={
+            "rows": len(labels.ps),
+            "test_rows": len(predictions.labels),
+            "wrong": int((predictions.labels != predictions.before).sum()),
+            "bugs": len(predictions.bugs),
+            "classes": predictions.encoding.size,
+        },
+        effect=effect_of(source),
+        errors=errors_of(source),
+        slices=_slices(source),
+        bugs=list(_bugs(source, bugs, room)) if rows else [],
+        curve=curve_of(source),
+        distribution=distribution_of(labels),
+        confusion=confusion_of(predictions),
+        explanations=records(source.explanations),
+        fidelity=fidelity_of(source),
+        suspects=_suspects(source, suspects, room if rows else None),
+        suspects_in_all=len(source.order),
+        settings={name: plain_text(value) for name, value in source.settings.items()},
+        origin={name: dict(part) if name in ("versions", "fingerprint") else part for name, part in _origin(source)},
+        notes=[plain_text(note) for note in source.notes],
+        rounds=_rounds(source),
     )
 
 
-def _errors(diagnosis: Diagnosis | Run) -> list[dict[str, Any]]:
-    if diagnosis.correction is None:
-        return []
-    effect = diagnosis.correction.verified
-    pairs = [("test", effect.test_before, effect.test_after)]
-    if effect.validation_before is not None and effect.validation_after is not None:
-        pairs.append(("validation", effect.validation_before, effect.validation_after))
-    return [
-        {
-            "set": name,
-            "before": before.rate,
-            "after": after.rate,
-            "low": after.interval[0],
-            "high": after.interval[1],
+def plain_text(text: str) -> str:
+    """Text without half characters."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _origin(source: Source) -> Iterator[tuple[str, Any]]:
+    origin = origin_of(source)
+    for name in ("psidebug", "seed", "versions", "fingerprint"):
+        yield name, getattr(origin, name)
+
+
+def _slices(source: Source) -> list[Plain]:
+    """``proved`` are those of the correction, whose effect is told by the same figures."""
+    found = records(source.slices)
+    best = None if source.correction is None else source.correction.verified
+    for each in found:
+        each["condition"] = plain_text(str(each["condition"]))
+        each["proved"] = best is not None and (each["corrected"], each["gain"]) == (best.corrected, best.gain)
+    return found
+
+
+def _suspects(source: Source, most: int, room: _Room | None) -> list[Plain]:
+    first = nw.from_native(source.suspects, eager_only=True).head(most)
+    found = records(first.to_native())
+    if room is not None:
+        shown = _views(
+            source, "train", source.order[:most], room, cells=CELLS_OF_A_SUSPECT, letters=LETTERS_OF_A_SUSPECT
+        )
+        for suspect, view in zip(found, shown, strict=True):
+            suspect["view"] = view
+    return found
+
+
+def _bugs(source: Source, most: int, room: _Room) -> Iterator[Plain]:
+    predictions = predictions_of(source)
+    classes = predictions.encoding.classes
+    p_wrong = source.files.labels["p_wrong"].to_numpy() if isinstance(source, Run) else source.p_wrong
+    given = source.given if isinstance(source, Run) else source.task.train.codes
+    for each in source.explained(most):
+        rows = each.positions[:CAUSES]
+        shown = _views(source, "train", rows, room, letters=LETTERS_OF_A_CAUSE)
+        causes = [
+            {
+                "row": view["id"],
+                "given": plain(classes[given[row]]),
+                "proposed": plain(classes[each.proposed[place]]),
+                "ps": float(each.ps[place]),
+                "p_wrong": float(p_wrong[row]),
+                "view": view,
+            }
+            for place, (row, view) in enumerate(zip(rows.tolist(), shown, strict=True))
+        ]
+        after = None if predictions.after is None else plain(classes[predictions.after[each.test_row]])
+        yield {
+            "row": each.test_row,
+            "label": plain(classes[predictions.labels[each.test_row]]),
+            "predicted": plain(classes[predictions.before[each.test_row]]),
+            "after": after,
+            "view": _views(source, "test", [each.test_row], room)[0],
+            "causes": causes,
         }
-        for name, before, after in pairs
+
+
+@dataclass
+class _Room:
+    """How many more characters of rows the page has room for."""
+
+    left: int
+
+    def takes(self, view: RowView) -> bool:
+        """Whether the view still fits, and if so it is counted, each piece with some characters of markup."""
+        pieces = [view.picture or "", *(each.text + (each.why or "") for each in view.text)]
+        pieces += [each.name + each.value for each in view.cells]
+        size = sum(len(each) + MARKUP for each in pieces)
+        fits = size <= self.left
+        self.left -= size if fits else 0
+        return fits
+
+
+def _views(source: Source, part: Part, positions: Sequence[int] | Any, room: _Room, **limits: int) -> list[Plain]:
+    found = views(source, part, np.asarray(positions, np.intp), **limits)
+    return [_plain_view(each if room.takes(each) else RowView(each.id, note=LEFT_OUT)) for each in found]
+
+
+def _plain_view(view: RowView) -> Plain:
+    shown = asdict(view)
+    shown["id"] = plain(view.id)
+    shown["text"] = [{**asdict(each), "text": plain_text(each.text)} for each in view.text]
+    shown["cells"] = [
+        {"name": plain_text(each.name), "value": plain_text(each.value), "deciding": each.deciding}
+        for each in view.cells
     ]
+    return shown
 
 
-def _records(frame: Any) -> list[dict[str, Any]]:
-    rows = nw.from_native(frame, eager_only=True).rows(named=True)
-    return [{key: _plain(value) for key, value in row.items()} for row in rows]
-
-
-def _plain(value: Any) -> Any:
-    """Strings, numbers and booleans as they are; labels and ids of any other kind as text."""
-    value = value.item() if isinstance(value, np.generic) else value
-    return value if isinstance(value, str | int | float) else str(value)
+def _rounds(source: Source) -> list[Plain]:
+    if isinstance(source, Run):
+        return [
+            {"verdict": plain_text(one["verdict"]), "corrected": one["corrected"]} for one in source.record["rounds"]
+        ]
+    return [{"verdict": plain_text(one.verdict), "corrected": one.corrected} for one in source.later]

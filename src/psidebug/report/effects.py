@@ -1,0 +1,155 @@
+"""What retraining said, as plain data: errors before and after, the controls, the curve, confusion, PS."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from psidebug.diagnosis.verification import ErrorRate, Verification
+from psidebug.report.plain import Plain, plain
+from psidebug.report.source import Labels, Predictions, Source
+
+BINS = 20
+"""Of the distribution of PS."""
+MOST_CLASSES, MOST_PAIRS = 100, 30
+"""Confusion is told in full up to so many classes; of more, and in words, as the most frequent pairs."""
+
+
+def errors_of(source: Source) -> list[Plain]:
+    """Error of the models on each set: trained on the given labels, on the corrected ones, and the two controls."""
+    if source.correction is None:
+        return []
+    effect, controls = source.correction.verified, source.controls
+    rates: list[tuple[str, ErrorRate, ErrorRate | None, float | None]] = [
+        ("given labels", effect.test_before, effect.validation_before, None),
+        ("corrected", effect.test_after, effect.validation_after, None),
+    ]
+    named = () if controls is None else (("random", controls.at_random), ("highest loss", controls.highest_loss))
+    for name, control in named:
+        if controls is not None and control is not None:
+            p_value = controls.against(control).p_value
+            rates.append((name, control.test_after, control.validation_after, p_value))
+    test = [_rate("test", name, on_test, p_value) for name, on_test, _, p_value in rates]
+    validation = [_rate("validation", name, on, None) for name, _, on, _ in rates if on is not None]
+    return test + validation
+
+
+def _rate(of: str, labels: str, rate: ErrorRate, p_value: float | None) -> Plain:
+    low, high = rate.interval
+    return {
+        "set": of,
+        "labels": labels,
+        "error": rate.rate,
+        "low": low,
+        "high": high,
+        "wrong": rate.wrong,
+        "of": rate.of,
+        "p_value": p_value,
+    }
+
+
+def effect_of(source: Source) -> Plain | None:
+    """The correction in figures; None if there is none."""
+    if source.correction is None:
+        return None
+    effect: Verification = source.correction.verified
+    change = effect.test_change
+    return {
+        "explanation": source.correction.explanation,
+        "corrected": effect.corrected,
+        "bugs_fixed": effect.bugs_fixed,
+        "points_broken": effect.points_broken,
+        "gain": effect.gain,
+        "gain_error": plain(effect.gain_error),
+        "difference": change.difference,
+        "difference_low": change.interval[0],
+        "difference_high": change.interval[1],
+        "p_value": change.p_value,
+    }
+
+
+def curve_of(source: Source) -> Plain | None:
+    """Error against number of corrected suspects; None when there was nothing to debug."""
+    curve = source.curve
+    if curve is None:
+        return None
+    points = []
+    for place, point in enumerate(curve.points):
+        effect = point.verified
+        low, high = effect.test_after.interval
+        line = {
+            "corrected": point.corrected,
+            "ps": None if point.corrected == 0 else plain(point.ps),
+            "p_wrong": None if point.corrected == 0 else plain(point.p_wrong),
+            "test": effect.test_after.rate,
+            "test_low": low,
+            "test_high": high,
+            "chosen": place == curve.chosen,
+        }
+        if effect.validation_after is not None:
+            low, high = effect.validation_after.interval
+            line |= {"validation": effect.validation_after.rate, "validation_low": low, "validation_high": high}
+        points.append(line)
+    chosen = curve.points[curve.chosen]
+    return {
+        "points": points,
+        "corrected": chosen.corrected,
+        "tau": None if chosen.corrected == 0 else plain(chosen.ps),
+        "reported": plain(curve.reported),
+    }
+
+
+def distribution_of(labels: Labels) -> list[Plain]:
+    """How many training labels have a PS in each equal part of its range, and how many of them are corrected."""
+    known = np.isfinite(labels.ps)
+    highest = float(labels.ps[known].max()) if known.any() else 0.0
+    if highest <= 0.0:
+        return []
+    edges = np.linspace(0.0, highest, BINS + 1)
+    every, corrected = (np.histogram(labels.ps[known & rows], edges)[0] for rows in (known, labels.corrected))
+    return [
+        {"low": float(low), "high": float(high), "rows": int(rows), "corrected": int(changed)}
+        for low, high, rows, changed in zip(edges[:-1], edges[1:], every, corrected, strict=True)
+    ]
+
+
+def confusion_of(predictions: Predictions) -> Plain:
+    """The test rows by label and prediction, before and after the correction."""
+    size = predictions.encoding.size
+    names = [str(plain(str(each))) for each in predictions.encoding.classes]
+    tables = {"before": predictions.before} | ({} if predictions.after is None else {"after": predictions.after})
+    pairs: dict[tuple[int, int], dict[str, int]] = {}
+    for name, predicted in tables.items():
+        both, counts = np.unique(predictions.labels * size + predicted, return_counts=True)
+        for pair, count in zip(both.tolist(), counts.tolist(), strict=True):
+            pairs.setdefault(divmod(pair, size), dict.fromkeys(tables, 0))[name] = count
+    mistaken = [(pair, counts) for pair, counts in pairs.items() if pair[0] != pair[1]]
+    mistaken.sort(key=lambda each: (-each[1]["before"], -each[1].get("after", 0), each[0]))
+    told = [{"label": names[a], "predicted": names[b], **counts} for (a, b), counts in mistaken[:MOST_PAIRS]]
+    cells = [[a, b, counts["before"], counts.get("after")] for (a, b), counts in sorted(pairs.items())]
+    return {
+        "classes": names[:MOST_CLASSES],
+        "classes_in_all": size,
+        "cells": cells if size <= MOST_CLASSES else [],
+        "pairs": told,
+        "pairs_in_all": len(mistaken),
+        "after": predictions.after is not None,
+    }
+
+
+def fidelity_of(source: Source) -> Plain | None:
+    """How well the gray box follows retraining; None if that was not measured."""
+    found: Any = source.fidelity
+    if found is None:
+        return None
+    return {
+        "text": str(found),
+        "trustworthy": found.trustworthy,
+        "gains": plain(found.gains),
+        "margins": plain(found.groups.rank_correlation),
+        "singles": plain(found.singles.rank_correlation),
+        "slope": plain(found.groups.slope),
+        "side": plain(found.groups.sign_agreement),
+        "fits": found.fits,
+    }

@@ -1,0 +1,132 @@
+"""What the report reads of a diagnosis, made just now or saved, under one set of names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import psidebug
+from psidebug.diagnosis.conditions import Condition
+from psidebug.diagnosis.diagnosis import Diagnosis
+from psidebug.diagnosis.frames import best_of_each_slice
+from psidebug.diagnosis.verification import predicted_by
+from psidebug.labels import Codes, Encoding
+from psidebug.runs.fingerprint import fingerprint_of, versions
+from psidebug.runs.run import Run
+from psidebug.tables import Table
+
+Source = Diagnosis | Run
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """The rows, and what is known about how to show them."""
+
+    train: Table
+    test: Table
+    metadata: Table | None
+    rows: npt.NDArray[Any]
+    """Ids of the training rows."""
+    given: Codes
+    encoding: Encoding
+    conditions: tuple[Condition, ...]
+    """Those of the slices, the best slice first."""
+    images: tuple[int, ...] | str | None
+    """The shape of the picture that a row of features is, or the column that holds pictures or paths to them."""
+    text: str | None
+    """The column of texts."""
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """The test set as codes: labels, what the model said, and what it says after the correction."""
+
+    encoding: Encoding
+    labels: Codes
+    before: Codes
+    after: Codes | None
+    bugs: npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """PS of every training label (NaN where there is none), and which of them the correction changes."""
+
+    ps: Floats
+    corrected: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What a diagnosis was made from and by."""
+
+    psidebug: str
+    seed: int
+    versions: Mapping[str, str]
+    fingerprint: Mapping[str, str]
+
+
+def data_of(source: Source) -> Data:
+    """The tables of a diagnosis; of a saved one they are read now."""
+    display = getattr(source, "display", None)
+    images, text = getattr(display, "images", None), getattr(display, "text", None)
+    if isinstance(source, Run):
+        conditions = tuple(one for conditions in source.conditions for one in conditions)
+        return Data(
+            source.features,
+            source.test_features,
+            source.metadata,
+            source.rows,
+            source.given,
+            source.encoding,
+            conditions,
+            images,
+            text,
+        )
+    task = source.task
+    conditions = tuple(one for each, _ in best_of_each_slice(source.tried) for one in each.conditions)
+    return Data(
+        task.train.features,
+        task.test.features,
+        task.metadata,
+        task.rows,
+        task.train.codes,
+        task.encoding,
+        conditions,
+        images,
+        text,
+    )
+
+
+def predictions_of(source: Source) -> Predictions:
+    """What was said about the test rows."""
+    if isinstance(source, Run):
+        labels, before = (source.files.codes(source.files.predictions, name) for name in ("label", "predicted"))
+        after = None if source.correction is None else source.files.codes(source.files.predictions, "after")
+        return Predictions(source.encoding, labels, before, after, source.bugs)
+    task, best = source.task, source.correction
+    after = None if best is None else predicted_by(best.verified.margins, task.test.codes)
+    return Predictions(task.encoding, task.test.codes, task.predicted, after, task.bugs)
+
+
+def labels_of(source: Source) -> Labels:
+    """What was found about the training labels."""
+    if isinstance(source, Run):
+        ps = source.files.labels["ps"].to_numpy().astype(np.float64)
+        return Labels(ps, source.files.codes(source.files.labels, "repaired") != source.given)
+    codes = source.task.train.codes
+    ps = np.full(len(codes), np.nan) if source.estimates is None else source.estimates.ps
+    repaired = codes if source.correction is None else source.correction.codes
+    return Labels(ps, repaired != codes)
+
+
+def origin_of(source: Source) -> Origin:
+    """Versions, seed and fingerprint."""
+    if isinstance(source, Run):
+        return Origin(source.record["psidebug"], source.seed, dict(source.record["versions"]), source.fingerprint)
+    return Origin(psidebug.__version__, source.task.seed, versions(), fingerprint_of(source.task))

@@ -1,0 +1,347 @@
+"""The review app in a browser: the demo's digits from the first suspect to the retrained model, without a mouse."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from psidebug.datasets.digits import mislabelled_digits
+from psidebug.review.desk import Desk
+from tests.review.digits import save_digits
+from tests.review.talking import Room, serving
+
+WIDE, NARROW = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
+
+
+@pytest.fixture(scope="module")
+def saved_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("review") / "run"
+    save_digits(place)
+    return place
+
+
+@pytest.fixture
+def room(saved_run: Path, tmp_path: Path) -> Iterator[Room]:
+    with serving(Path(shutil.copytree(saved_run, tmp_path / "run"))) as room:
+        yield room
+
+
+class Reviewer:
+    """A person at a browser, who has a keyboard and no mouse."""
+
+    def __init__(self, context: BrowserContext, link: str) -> None:
+        self.context, self.page = context, context.new_page()
+        self.messages: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("console", lambda message: self.messages.append(message.text))
+        self.page.on("pageerror", lambda error: self.messages.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.goto(link)
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.page.keyboard.press(key)
+
+    def judge(self, *keys: str) -> None:
+        """Keys that decide, each when the row before has given way to the next and is saved."""
+        for key in keys:
+            before = self.at
+            self.press(key)
+            expect(self.page.locator(f"#focus[data-at='{before}']")).to_have_count(0)
+            self.expect_saved()
+
+    @property
+    def at(self) -> int:
+        return int(self.page.locator("#focus").get_attribute("data-at") or -1)
+
+    def expect_saved(self) -> None:
+        expect(self.page.locator("#saved")).to_have_attribute("data-state", "saved")
+
+    def expect_progress(self, text: str) -> None:
+        expect(self.page.locator("#progress")).to_contain_text(text)
+
+
+Arrive = Callable[..., Reviewer]
+
+
+@pytest.fixture
+def arrive(chromium: Browser, room: Room) -> Iterator[Arrive]:
+    """Another reviewer with a browser of his own; nothing may be written to the console unless that is said."""
+    people: list[Reviewer] = []
+
+    def arrived(**options: Any) -> Reviewer:
+        context = chromium.new_context(**{"viewport": WIDE, **options})
+        people.append(Reviewer(context, room.served.link))
+        return people[-1]
+
+    yield arrived
+    for each in people:
+        each.context.close()
+
+
+def test_the_demo_by_keyboard_alone_until_the_error_falls(room: Room, arrive: Arrive) -> None:
+    ann = arrive()
+    suspects = room.desk.run.order[:5].tolist()
+    assert ann.at == suspects[0]
+    ann.press("n")
+    ann.page.keyboard.type("an open 4")
+    ann.press("Enter")
+    ann.judge("c", "2", "s", "o")  # correct, the second class, skip, second opinion
+    found = room.desk.store.current()
+    assert [found[each].action for each in suspects[:4]] == ["correct", "keep", "skip", "second_opinion"]
+    assert found[suspects[0]].comment == "an open 4"
+    ann.press("u", "u", "u")
+    ann.expect_progress("1 of")
+    expect(ann.page.locator("#focus")).to_have_attribute("data-at", str(suspects[1]))
+
+    ann.press("/")
+    slices = ann.page.locator("select[name=slice]")
+    for _ in range(10):
+        if slices.evaluate("each => each === document.activeElement"):
+            break
+        ann.press("Tab")
+    ann.press("ArrowDown")
+    left = len(room.desk.run.members(0)) - 1
+    expect(ann.page.locator("#queue h2")).to_have_text(f"{left} rows shown")
+    ann.press("Escape", "b")
+    expect(ann.page.locator("#bulk-count")).to_have_text(f"{left} rows are shown")
+    assert len(room.desk.store.current()) == 1, "the count is shown first"
+    ann.press("c")
+    ann.expect_progress(f"{left + 1} of")
+    ann.expect_saved()
+    digits = mislabelled_digits(seed=1).digit_train
+    assert {int(digits[each]) for each in room.desk.store.current()} == {4}
+
+    ann.press("t")
+    figures = ann.page.locator("#work .figure b")
+    expect(figures).to_have_count(2, timeout=60_000)
+    before, now = (float(each) for each in figures.all_text_contents())
+    assert now < before - 0.05
+    about = room.desk.store.remarks("retrained")[-1].about
+    assert (f"{before:.3f}", f"{now:.3f}") == tuple(
+        f"{about[f'validation_{when}']:.3f}" for when in ("before", "after")
+    )
+    expect(ann.page.locator("#work")).to_contain_text(f"{about['bugs_fixed']} bugs fixed")
+    expect(ann.page.locator("#history svg")).to_be_visible()
+    assert ann.messages == []
+
+
+def test_undo_and_redo_by_key_go_back_to_the_row(room: Room, arrive: Arrive) -> None:
+    ann = arrive()
+    one, two = room.desk.run.order[:2].tolist()
+    ann.judge("c", "e")
+    ann.press("u")
+    expect(ann.page.locator("#focus")).to_have_attribute("data-at", str(two))
+    expect(ann.page.locator("#saved")).to_contain_text("undone")
+    ann.press("u")
+    expect(ann.page.locator("#focus")).to_have_attribute("data-at", str(one))
+    assert room.desk.store.current() == {}
+    expect(ann.page.locator("[data-do=undo]")).to_be_disabled()
+    ann.press("r")
+    ann.expect_progress("1 of")
+    expect(ann.page.locator("#focus .state")).to_contain_text("corrected to even")
+    ann.press("r")
+    ann.expect_progress("2 of")
+    assert set(room.desk.store.current()) == {one, two}
+    assert ann.messages == []
+
+
+def test_bulk_is_one_step_and_can_be_left(room: Room, arrive: Arrive) -> None:
+    ann = arrive()
+    count = len(room.desk.run.order)
+    ann.press("b")
+    expect(ann.page.locator("#bulk")).to_be_visible()
+    ann.press("Escape")
+    expect(ann.page.locator("#bulk")).to_be_hidden()
+    assert room.desk.store.log() == []
+    ann.press("b")
+    expect(ann.page.locator("#bulk")).to_be_visible()
+    ann.press("s")
+    ann.expect_progress(f"{count} of {count} decided")
+    expect(ann.page.locator("#focus")).to_contain_text("Nothing is left here")
+    assert len(room.desk.store.log()) == 1
+    ann.press("u")
+    ann.expect_progress(f"0 of {count} decided")
+    assert ann.messages == []
+
+
+def test_two_browsers_see_each_others_verdicts(room: Room, arrive: Arrive) -> None:
+    ann, bob = arrive(), arrive()
+    bob.press("i")
+    bob.page.locator("#rename-name").fill("bob")
+    bob.press("Enter")
+    expect(bob.page.locator("#name")).to_have_text("bob")
+    bob.press("j")
+    one, two = room.desk.run.order[:2].tolist()
+    expect(bob.page.locator("#focus")).to_have_attribute("data-at", str(two))
+    ann.judge("c")
+    bob.expect_progress("1 of")
+    bob.judge("e")
+    ann.expect_progress("2 of")
+    expect(ann.page.locator("#focus .state")).to_contain_text("kept as odd by bob")  # the row that both look at
+    assert (room.desk.store.current()[one].reviewer, room.desk.store.current()[two].reviewer) == ("ann", "bob")
+    assert ann.messages == bob.messages == []
+
+
+def test_a_reload_loses_nothing(room: Room, arrive: Arrive) -> None:
+    ann = arrive()
+    ann.judge("c", "e", "s")
+    ann.expect_progress("3 of")
+    at, progress = ann.at, ann.page.locator("#progress").inner_text()
+    ann.page.reload()
+    expect(ann.page.locator("#progress")).to_have_text(progress, use_inner_text=True)
+    assert ann.at == at
+    ann.press("u")
+    ann.expect_progress("2 of")
+    assert ann.messages == []
+
+
+def test_what_is_not_on_disk_is_not_called_saved(room: Room, arrive: Arrive, monkeypatch: pytest.MonkeyPatch) -> None:
+    go_on, store = threading.Event(), Desk.judge
+    monkeypatch.setattr(Desk, "judge", lambda *given, **named: (go_on.wait(30), store(*given, **named))[1])
+    ann = arrive()
+    ann.press("c")
+    expect(ann.page.locator("#focus")).to_have_attribute("data-at", str(room.desk.run.order[1]))  # the next is there
+    expect(ann.page.locator("#saved")).to_have_attribute("data-state", "saving")
+    assert room.desk.store.log() == []
+    go_on.set()
+    ann.expect_saved()
+    assert len(room.desk.store.log()) == 1
+
+
+def test_a_save_that_fails_says_so_and_is_tried_again(room: Room, arrive: Arrive) -> None:
+    ann = arrive()
+    ann.page.on("dialog", lambda dialog: dialog.accept())  # "leave the page?"
+    ann.context.route("**/verdict", lambda route: route.abort())
+    ann.press("c")
+    expect(ann.page.locator("#saved")).to_contain_text("Not saved: 1 waiting")
+    assert room.desk.store.log() == []
+    ann.page.reload()
+    expect(ann.page.locator("#saved")).to_contain_text("Not saved: 1 waiting")
+    ann.context.unroute("**/verdict")
+    ann.expect_saved()
+    ann.expect_progress("1 of")
+    assert set(room.desk.store.current()) == {int(room.desk.run.order[0])}
+    assert len(room.desk.store.log()) == 1
+
+
+def test_an_answer_that_gets_lost_is_stored_once(room: Room, arrive: Arrive) -> None:
+    ann = arrive()
+    lost: list[bool] = []
+
+    def lose(route: Any) -> None:
+        if lost:
+            route.continue_()
+            return
+        lost.append(True)
+        route.fetch()
+        route.abort()
+
+    ann.context.route("**/verdict", lose)
+    ann.press("c")
+    ann.expect_saved()
+    assert lost
+    assert len(room.desk.store.log()) == 1
+
+
+def test_the_next_row_is_fetched_before_it_is_asked_for(room: Room, arrive: Arrive) -> None:
+    ann = arrive()
+    for _ in range(3):
+        following = ann.page.locator("#focus").get_attribute("data-next")
+        if not any("/item?" in each and f"at={following}" in each for each in ann.requests):
+            ann.page.wait_for_event("request", lambda asked, at=following: f"at={at}" in asked.url)
+        count = len([each for each in ann.requests if "/item?" in each])
+        ann.press("j")
+        expect(ann.page.locator("#focus")).to_have_attribute("data-at", str(following))
+        asked = [each for each in ann.requests if "/item?" in each][count:]
+        assert not [each for each in asked if f"at={following}" in each]
+
+
+def test_a_key_pressed_before_the_next_row_is_there_decides_nothing(room: Room, arrive: Arrive) -> None:
+    ann = arrive()
+    one, two = room.desk.run.order[:2].tolist()
+    held: list[Any] = []
+    let_go: list[bool] = []
+    ann.context.route("**/item?*", lambda route: route.continue_() if let_go else held.append(route))
+    ann.page.evaluate("ahead.clear()")  # as if it had not been fetched yet
+    ann.press("c", "e")
+    ann.expect_saved()
+    assert ann.at == one
+    let_go.append(True)
+    for route in held:
+        route.continue_()
+    expect(ann.page.locator("#focus")).to_have_attribute("data-at", str(two))
+    ann.expect_saved()
+    assert [(each.position, each.action) for each in room.desk.store.current().values()] == [(one, "correct")]
+    assert len(room.desk.store.log()) == 1
+
+
+def test_a_pinned_bug_shows_its_causes(room: Room, arrive: Arrive) -> None:
+    ann = arrive()
+    (bug, _), *_ = room.desk.queue.bugs_of(ann.at)
+    causes = next(each for each in room.desk.run.explained() if each.test_row == bug)
+    ann.press("p")
+    expect(ann.page.locator("#queue h2")).to_have_text(f"{len(causes.positions)} rows shown")
+    shown = ann.page.locator("#queue [data-show]").evaluate_all("all => all.map((each) => Number(each.dataset.show))")
+    assert shown == causes.positions.tolist()[: len(shown)]
+    ann.press("p")
+    expect(ann.page.locator("#queue h2")).not_to_have_text(f"{len(causes.positions)} rows shown")
+    assert ann.messages == []
+
+
+def test_after_a_new_diagnosis_the_queue_is_another(room: Room, arrive: Arrive) -> None:
+    ann = arrive()
+    ann.judge("c", "c", "c")
+    ann.press("d")
+    expect(ann.page.locator("#work .going")).to_be_visible()
+    expect(ann.page.locator("#work .going")).to_have_count(0, timeout=60_000)
+    expect(ann.page.locator("#focus")).to_have_attribute("data-at", str(room.desk.queue.ranked.order[0]))
+    assert room.desk.queue.ranked.path != room.desk.run.path
+    ann.expect_progress("3 of")
+    assert ann.messages == []
+
+
+def test_every_key_is_printed_and_every_change_is_announced(room: Room, arrive: Arrive) -> None:
+    ann = arrive()
+    page: Page = ann.page
+    buttons = page.locator("body > :not(dialog) button[data-judge], button[data-begin], .tools button, [data-do=bulk]")
+    assert buttons.count() > 10
+    for each in buttons.all():
+        assert each.locator("kbd").count() == 1, each.inner_text()
+    ann.press("?")
+    expect(page.locator("#help")).to_be_visible()
+    told = set(page.locator("#help kbd").all_inner_texts())
+    printed = set(page.locator("body > :not(dialog) kbd").all_inner_texts())
+    assert {each for each in printed if not each.isdigit()} <= told
+    ann.press("Escape")
+    ann.judge("c")
+    row = room.desk.run.rows[room.desk.run.order[0]]
+    expect(page.locator("#saved")).to_have_text(f"Saved. {row}: corrected to even")
+    assert page.locator("#saved").get_attribute("role") == "status"
+    ann.press("k")
+    ann.press("j")
+    expect(page.locator("#live")).to_contain_text("given odd, proposed even")
+    unnamed = page.locator("button, input, select").evaluate_all(
+        "all => all.filter((each) => !each.innerText && !each.labels?.length && !each.ariaLabel).length"
+    )
+    assert unnamed == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+def test_the_page_fits_its_window(arrive: Arrive, scheme: Any, size: Any) -> None:
+    ann = arrive(color_scheme=scheme, viewport=size)
+    expect(ann.page.locator(".similar img").first).to_be_visible()
+    assert ann.page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+    ground, ink = ann.page.evaluate(
+        "[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]"
+    )
+    light, dark = (sum(map(int, each[4:-1].split(", "))) for each in (ground, ink))
+    assert (light > dark) == (scheme == "light")
+    assert ann.messages == []
