@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
+from psidebug.cli.options import command, file_option, seed_option
+from psidebug.cli.output import Output
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -13,40 +15,41 @@ if TYPE_CHECKING:
     from psidebug.diagnosis.diagnosis import Diagnosis
 
 
-@click.command()
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Which digits go where.")
-@click.option(
-    "--report",
-    type=click.Path(dir_okay=False, writable=True),
-    help="Also write the diagnosis as an HTML page.",
-)
-def demo(seed: int, report: str | None) -> None:
-    """Find a labelling bug: a script marked every handwritten 4 as odd.
+@command(example="psi demo --report demo.html")
+@seed_option
+@file_option("--report", help="Also write the diagnosis as an HTML page.")
+def demo(output: Output, *, seed: int, report: Path | None) -> None:
+    """Find a planted labelling bug, in a few seconds.
 
-    Example: psi demo --report demo.html
+    A script marked every handwritten 4 as odd. Nobody knows; Psi finds it, says so, and proves it by retraining.
     """
     from psidebug.files import check_place
 
     if report is not None:
         check_place(report)
-    from rich.console import Console
-    from rich.markup import escape
+    from psidebug.datasets.digits import mislabelled_digits
+
+    data = mislabelled_digits(seed)
+    if output.as_json:
+        from psidebug.cli.findings import as_data
+
+        found = _diagnosed(output, data, seed)
+        output.result(as_data(found) | {"report": None if report is None else str(report)})
+    else:
+        found = _shown(output, data, seed)
+    if report is not None:
+        found.report(report)
+        if not output.as_json:
+            _say(output.console, f"The whole diagnosis is in {report}.")
+
+
+def _diagnosed(output: Output, data: MislabelledDigits, seed: int) -> Diagnosis:
     from sklearn.linear_model import LogisticRegression
 
     import psidebug
-    from psidebug.cli.progress import progress_bar
-    from psidebug.datasets.digits import mislabelled_digits
 
-    console = Console(highlight=False)
-    data = mislabelled_digits(seed)
-    _heading(console, "1. The data")
-    _say(
-        console,
-        f"{len(data.y_train)} handwritten digits, even against odd. Unknown to everybody, a labelling script marked "
-        f"every 4 as odd. A logistic regression is trained on them and tested on {len(data.y_test)} others.",
-    )
-    with progress_bar() as progress:
-        diagnosis = psidebug.debug(
+    with output.progress() as progress:
+        return psidebug.debug(
             LogisticRegression(max_iter=1000),
             data.X_train,
             data.y_train,
@@ -56,16 +59,26 @@ def demo(seed: int, report: str | None) -> None:
             X_validation=data.X_validation,
             y_validation=data.y_validation,
             metadata=_metadata(data),
+            images=(8, 8),
             rng=seed,
             progress=progress,
         )
+
+
+def _shown(output: Output, data: MislabelledDigits, seed: int) -> Diagnosis:
+    console = output.console
+    _heading(console, "1. The data")
+    _say(
+        console,
+        f"{len(data.y_train)} handwritten digits, even against odd. Unknown to everybody, a labelling script marked "
+        f"every 4 as odd. A logistic regression is trained on them and tested on {len(data.y_test)} others.",
+    )
+    diagnosis = _diagnosed(output, data, seed)
     _show_bugs(console, diagnosis, data)
     _show_suspects(console, diagnosis, data)
     _show_slices(console, diagnosis)
     _show_proof(console, diagnosis, data)
-    if report is not None:
-        diagnosis.report(report)
-        _say(console, f"The whole diagnosis is in {escape(report)}.")
+    return diagnosis
 
 
 def _metadata(data: MislabelledDigits) -> object:
@@ -79,9 +92,9 @@ def _heading(console: Console, text: str) -> None:
 
 
 def _say(console: Console, text: str) -> None:
-    from rich.padding import Padding
+    from psidebug.cli.findings import say
 
-    console.print(Padding(text, (0, 0, 0, 3)))
+    say(console, text, indent=3)
 
 
 def _show_bugs(console: Console, diagnosis: Diagnosis, data: MislabelledDigits) -> None:
@@ -97,7 +110,6 @@ def _show_bugs(console: Console, diagnosis: Diagnosis, data: MislabelledDigits) 
 
 
 def _show_suspects(console: Console, diagnosis: Diagnosis, data: MislabelledDigits) -> None:
-    from rich.markup import escape
     from rich.table import Table
 
     _heading(console, "3. The suspects")
@@ -135,7 +147,7 @@ def _show_suspects(console: Console, diagnosis: Diagnosis, data: MislabelledDigi
     if diagnosis.fidelity is not None:
         _say(console, f"How far to trust PS: {diagnosis.fidelity}.")
     for note in diagnosis.notes:
-        _say(console, escape(f"Note: {note}."))
+        _say(console, f"Note: {note}.")
 
 
 def _show_slices(console: Console, diagnosis: Diagnosis) -> None:
@@ -147,7 +159,7 @@ def _show_slices(console: Console, diagnosis: Diagnosis) -> None:
     label = diagnosis.task.encoding.classes[best.slice.given]
     _say(
         console,
-        f"[bold cyan]{best.slice.condition}[/], labelled [bold cyan]{label}[/]: {len(best.slice.members)} training "
+        f"{best.slice.condition}, labelled {label}: {len(best.slice.members)} training "
         f"rows that stand out by {best.slice.z:.0f} standard errors.",
     )
 

@@ -1,0 +1,75 @@
+"""``psi apply``: the training data with corrected labels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from psidebug.cli.options import command, file_option, run_argument
+from psidebug.cli.output import Output
+
+if TYPE_CHECKING:
+    from psidebug.runs import Run
+
+
+@command(example="psi apply psi-run -o fixed.csv")
+@run_argument
+@file_option("-o", "--output", "target", required=True, help="The file to write: .csv, .jsonl, .parquet or .arrow.")
+@click.option("--verified", is_flag=True, help="Labels that the run proved wrong by retraining; the default.")
+@click.option("--reviewed", is_flag=True, help="Labels that people corrected in 'psi review'.")
+@click.option("--top", type=click.IntRange(min=1), help="The first N suspects, proved or not.")
+@click.option("--trace", is_flag=True, help="Add columns: given, corrected, verdict, reviewer, time.")
+def apply(
+    output: Output, *, run: Path, target: Path, verified: bool, reviewed: bool, top: int | None, trace: bool
+) -> None:
+    """Write the training data with corrected labels.
+
+    The columns are those of the training file, in their order; only labels differ.
+    """
+    from psidebug.cli.chosen import corrections, one_of, proposed
+    from psidebug.cli.written import send, wrote
+    from psidebug.exports import corrected_table, kind_of, write_table
+    from psidebug.files import check_place
+    from psidebug.runs import load_run
+
+    one_of(verified=verified, reviewed=reviewed, top=top)
+    piped = str(target) == "-"
+    if not piped:
+        kind_of(target)
+        check_place(target)
+    found = load_run(run)
+    if reviewed:
+        decisions = _verdicts(found)
+    else:
+        decisions = corrections(found) if top is None else proposed(found, found.order[:top])
+    table = corrected_table(found, decisions, trace=trace)
+    given = found.encoding.decode(found.given).tolist()
+    corrected = sum(getattr(each, "label", each) != given[place] for place, each in decisions.items())
+    if piped:
+        send(output, table, None)
+        return
+    write_table(table, target)
+    if output.as_json:
+        wrote(output, target, table.num_rows, corrected=corrected)
+        return
+    output.remark(f"{corrected} of {table.num_rows} labels corrected; written to {target}")
+
+
+def _verdicts(run: Run) -> dict[int, Any]:
+    """What people decided: corrected labels, and those that are kept."""
+    from psidebug.exports import Decision
+    from psidebug.review.store import STORE_FILE, open_store
+    from psidebug.review.verdicts import DECIDED
+
+    given, standing = run.encoding.decode(run.given).tolist(), {}
+    if (run.path / STORE_FILE).exists():  # to open it would make one
+        with open_store(run.path) as store:
+            standing = store.current()
+    if not any(each.action in DECIDED for each in standing.values()):
+        raise click.UsageError(f"nobody has decided anything yet: 'psi review {run.path}' opens the review.")
+    return {
+        place: Decision(each.label if each.action == "correct" else given[place], each.action, each.reviewer, each.time)
+        for place, each in standing.items()
+    }

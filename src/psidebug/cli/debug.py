@@ -1,0 +1,176 @@
+"""``psi debug``: from files to a verdict, a run and what to do next."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from psidebug.cli.options import command, file_option, seed_option, trust_pickle_option
+from psidebug.cli.output import Output
+
+if TYPE_CHECKING:
+    from psidebug.diagnosis.diagnosis import Diagnosis
+    from psidebug.intake import Inputs
+
+LEARNERS = ["logistic", "boosting", "lightgbm", "xgboost", "forest"]
+table_type = click.Path(allow_dash=True, path_type=Path)
+
+
+@command(example="psi debug train.csv test.csv --label label --id id")
+@click.argument("train", type=table_type)
+@click.argument("test", type=table_type)
+@click.option("--label", metavar="COLUMN", required=True, help="The column with the classes.")
+@click.option("--id", "id_", metavar="COLUMN", help="The column that names rows, in every result.")
+@click.option("--validation", metavar="FILE", type=table_type, help="Rows kept apart, to report the effect on.")
+@click.option("--text", metavar="COLUMN", multiple=True, help="A column of texts; long ones are found by themselves.")
+@click.option("--image", metavar="COLUMN", help="A column with paths of pictures, or pictures; shown, not learned.")
+@click.option("--ignore", metavar="COLUMN", multiple=True, help="Keep a column from the model; slices still see it.")
+@click.option(
+    "--learner",
+    type=click.Choice(LEARNERS),
+    default="logistic",
+    show_default=True,
+    help="What to build when no model is given.",
+)
+@click.option(
+    "--model",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Your own model, fitted or not: skops, LightGBM's or XGBoost's file.",
+)
+@trust_pickle_option
+@click.option(
+    "--rounds",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="How often at most to correct, retrain and diagnose again.",
+)
+@seed_option
+@click.option(
+    "--fail-above",
+    metavar="X",
+    type=click.FloatRange(min=0),
+    help="Exit with 1 if more than X labels are verified as wrong; below 1, a share of the rows.",
+)
+@file_option("--report", help="Also write the diagnosis as an HTML page.")
+@click.option(
+    "-o",
+    "--output",
+    "run",
+    metavar="RUN",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("psi-run"),
+    show_default=True,
+    help="The directory to save the run in.",
+)
+def debug(
+    output: Output,
+    *,
+    train: Path,
+    test: Path,
+    label: str,
+    id_: str | None,
+    validation: Path | None,
+    text: tuple[str, ...],
+    image: str | None,
+    ignore: tuple[str, ...],
+    learner: str,
+    model: Path | None,
+    trust_pickle: bool,
+    rounds: int,
+    seed: int,
+    fail_above: float | None,
+    report: Path | None,
+    run: Path,
+) -> int:
+    """Find the training labels that cause a classifier's errors, and prove it.
+
+    TRAIN and TEST are tables: CSV, Parquet, JSON lines or Arrow, packed by gzip or not, or - for stdin. The labels of
+    TEST should be right. Numbers, categories, dates, texts and missing values need no preparation.
+
+    A run of the same data in RUN is made anew; any other is left alone, and nothing is done.
+    """
+    from psidebug.files import check_place
+    from psidebug.intake import Roles, inputs_from
+    from psidebug.models import load_model
+
+    if report is not None:
+        check_place(report)
+    given = None if model is None else load_model(model, trust_pickle=trust_pickle)
+    roles = Roles(label, id_, text, image, ignore)
+    with output.progress() as tick:
+        tick("reading", 0, 1)
+        inputs = inputs_from(train, test, validation, roles, learner=learner, model=given, seed=seed)
+        for line in inputs.built:
+            output.detail(f"psi: {line}")
+        arguments = inputs.arguments()
+        _check_run(run, arguments, seed)
+        found = _diagnosed(inputs, arguments, rounds, seed, tick)
+        tick("saving", 0, 1)
+        _saved(found, run, inputs, report)
+    failed = fail_above is not None and wrong_labels(found) > allowed(fail_above, len(found.task.train))
+    _show(output, found, inputs, run, report, failed)
+    return int(failed)
+
+
+def _check_run(run: Path, arguments: dict[str, Any], seed: int) -> None:
+    """Refuse a place that cannot take the run before the work; whether a run there is of the same data takes a fit."""
+    from psidebug.runs import check_run_place, fingerprint_of
+    from psidebug.task import Task
+
+    if not (run / "run.json").exists():
+        check_run_place(run, {})
+        return
+    task = Task.of(**arguments, seed=seed)
+    check_run_place(run, fingerprint_of(task))
+
+
+def _diagnosed(inputs: Inputs, arguments: dict[str, Any], rounds: int, seed: int, tick: Any) -> Diagnosis:
+    import psidebug
+
+    rows = f"{len(inputs.train.labels):,} rows"
+    return psidebug.debug(
+        **arguments,
+        rounds=rounds,
+        rng=seed,
+        images=inputs.roles.image,
+        text=inputs.source["text"],
+        progress=lambda stage, done, total: tick(f"{stage} ({rows})", done, total),
+    )
+
+
+def _saved(found: Diagnosis, run: Path, inputs: Inputs, report: Path | None) -> None:
+    from psidebug.runs import save_run
+
+    save_run(found, run, source=inputs.source)
+    if report is not None:
+        found.report(report)
+
+
+def wrong_labels(found: Diagnosis) -> int:
+    """How many labels the verified corrections of all rounds change."""
+    import numpy as np
+
+    given, repaired = np.asarray(found.task.given_labels), np.asarray(found.repaired_labels)
+    return int((given != repaired).sum())
+
+
+def allowed(fail_above: float, rows: int) -> float:
+    """The number of wrong labels that ``--fail-above`` lets pass: below 1 it is a share of the rows."""
+    return fail_above * rows if fail_above < 1 else fail_above
+
+
+def _show(output: Output, found: Diagnosis, inputs: Inputs, run: Path, report: Path | None, failed: bool) -> None:
+    from psidebug.cli import findings
+
+    if output.as_json:
+        page = None if report is None else str(report)
+        output.result(
+            findings.as_data(found) | {"built": list(inputs.built), "run": str(run), "report": page, "failed": failed}
+        )
+        return
+    findings.show(output.console, found, built=inputs.built)
+    findings.show_next(output.console, found, run=run, report=report)

@@ -1,0 +1,68 @@
+"""``psi explain``: the causes of one error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from psidebug.cli.options import command, run_argument
+from psidebug.cli.output import Output
+
+if TYPE_CHECKING:
+    from psidebug.runs import Run
+
+
+@command(example="psi explain psi-run 4")
+@run_argument
+@click.argument("test_row", type=click.IntRange(min=0), required=False)
+@click.option("--top", type=click.IntRange(min=1), default=10, show_default=True, help="How many causes to show.")
+@click.option("--budget", type=click.IntRange(min=1), default=12, show_default=True, help="How many fits to spend.")
+def explain(output: Output, *, run: Path, test_row: int | None, top: int, budget: int) -> None:
+    """Show the causes of one misclassified test row.
+
+    TEST_ROW is its position in the test file, from 0; without it the misclassified rows are listed. The labels that
+    cause the error, best first, and the smallest correction found that repairs it, proved by retraining.
+    """
+    from psidebug.cli.tables import CAUSE_NAMES, cause_cells, one_line, records, show_table
+    from psidebug.runs import load_run
+
+    found = load_run(run)
+    if test_row is None:
+        _list_bugs(output, found)
+        return
+    told = found.explain(test_row, budget=budget)
+    causes = records(told.causes)
+    if output.as_json:
+        smallest = told.smallest
+        output.result(
+            {
+                "test_row": test_row,
+                "given": told.given,
+                "predicted": told.predicted,
+                "told": str(told),
+                "causes": causes[:top],
+                "of": len(causes),
+                "smallest": None if smallest is None else smallest.rows.tolist(),
+                "test_label_doubt": told.test_label_doubt,
+                "fits": told.fits,
+            }
+        )
+        return
+    output.console.print(one_line(told), markup=False)
+    if causes:
+        output.console.print()
+        show_table(output, map(cause_cells, causes[:top]), CAUSE_NAMES, wide=CAUSE_NAMES[:3])
+
+
+def _list_bugs(output: Output, run: Run) -> None:
+    """The misclassified test rows."""
+    from psidebug.cli.tables import one_line, records, show_table
+
+    bugs = [{"test_row": place, **each} for place, each in enumerate(records(run.test)) if each.pop("bug")]
+    if output.as_json:
+        output.result(bugs)
+        return
+    names = ["test_row", "label", "predicted", *(["after"] if run.correction is not None else [])]
+    show_table(output, [[one_line(each[name]) for name in names] for each in bugs], names, wide=names[1:])

@@ -1,0 +1,134 @@
+"""A diagnosis in the terminal: the verdict, what the suspects have in common, the first of them, what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from shlex import quote
+from typing import Any
+
+import narwhals as nw
+from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from psidebug.diagnosis.diagnosis import Diagnosis
+
+SUSPECTS_SHOWN, SLICES_SHOWN = 8, 5
+INDENT = 2
+
+
+def show(console: Console, found: Diagnosis, *, built: Sequence[str] = ()) -> None:
+    """Everything but where it is and what to do next."""
+    if built:
+        heading(console, f"Learner: {built[0]}")
+        for line in built[1:]:
+            say(console, line)
+    heading(console, "Verdict")
+    say(console, found.verdict)
+    for note in found.notes:
+        say(console, f"Note: {note}.")
+    _show_slices(console, found)
+    _show_suspects(console, found)
+    _show_errors(console, found)
+
+
+def show_next(console: Console, found: Diagnosis, *, run: Path, report: Path | None) -> None:
+    """Where the run is, and the commands that go on from it."""
+    place = quote(str(run))
+    heading(console, f"The run is in {run}." if report is None else f"The run is in {run}, the page is {report}.")
+    steps = [] if found.nothing_to_debug else [(f"psi review {place}", "look at the suspects in a browser")]
+    if report is None:
+        steps.insert(0, (f"psi report {place} -o report.html", "show it to others"))
+    if found.corrected:
+        steps.append((f"psi apply {place} -o fixed.csv", "write the training data with the corrected labels"))
+    table = Table.grid(padding=(0, 3, 0, 0))
+    for command, what in steps:
+        table.add_row(f"[bold]{escape(command)}[/]", what)
+    console.print(Padding(table, (0, 0, 0, INDENT), expand=False))
+
+
+def as_data(found: Diagnosis) -> dict[str, Any]:
+    """The same as plain data, for ``--json``."""
+    return {
+        "verdict": found.verdict,
+        "notes": list(found.notes),
+        "test_rows": len(found.task.test),
+        "bugs": len(found.task.bugs),
+        "corrected": found.corrected,
+        "error": {name: dict(zip(("before", "after"), pair, strict=True)) for name, pair in _errors(found)},
+        "slices": _records(found.slices, 100),
+        "suspects": _records(found.suspects, 100),
+        "suspects_in_all": len(found.order),
+        "settings": dict(found.settings),
+    }
+
+
+def heading(console: Console, text: str) -> None:
+    """A line that begins a part."""
+    console.print(f"\n[bold]{escape(text)}[/]")
+
+
+def say(console: Console, text: str, *, indent: int = INDENT) -> None:
+    """A sentence, indented and wrapped."""
+    for line in Text(text).wrap(console, console.width - indent):
+        console.print(" " * indent + line.plain.rstrip(), markup=False, soft_wrap=True)
+
+
+def _show_slices(console: Console, found: Diagnosis) -> None:
+    slices = _records(found.slices, SLICES_SHOWN)
+    if not slices:
+        return
+    heading(console, "What the suspects have in common")
+    before = found.tried[0].verified.test_before.rate
+    for each in slices:
+        effect = f"correcting them takes the test error from {before:.3f} to {each['test_error']:.3f}"
+        say(
+            console,
+            f"{each['condition']}, labelled {each['given']!r}: {each['rows']:,} rows, {each['suspects']:.0%} of them "
+            f"suspected; {effect}",
+        )
+
+
+def _show_suspects(console: Console, found: Diagnosis) -> None:
+    shown = _records(found.suspects, SUSPECTS_SHOWN)
+    if not shown:
+        return
+    heading(console, f"The first suspects, of {len(found.order):,} rows whose label can be a cause")
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for name in ("row", "given", "proposed"):
+        table.add_column(name, overflow="fold")
+    table.add_column("wrong", justify="right")
+    table.add_column("PS", justify="right")
+    for each in shown:
+        texts = [escape(str(each[name])) for name in ("row", "given", "proposed")]
+        table.add_row(*texts, f"{each['p_wrong']:.2f}", f"{each['ps']:.2f}")
+    console.print(Padding(table, (0, 0, 0, INDENT), expand=False))
+
+
+def _show_errors(console: Console, found: Diagnosis) -> None:
+    errors = _errors(found)
+    if not errors:
+        return
+    heading(console, "Error before and after")
+    table = Table.grid(padding=(0, 3, 0, 0))
+    for name, (before, after) in errors:
+        table.add_row(name, f"{before:.3f} → {after:.3f}")
+    console.print(Padding(table, (0, 0, 0, INDENT), expand=False))
+
+
+def _errors(found: Diagnosis) -> list[tuple[str, tuple[float, float]]]:
+    """Error rates before and after the verified correction, on the test set and the validation set."""
+    if found.correction is None:
+        return []
+    effect = found.correction.verified
+    errors = [("test", (effect.test_before.rate, effect.test_after.rate))]
+    if effect.validation_before is not None and effect.validation_after is not None:
+        errors.append(("validation", (effect.validation_before.rate, effect.validation_after.rate)))
+    return errors
+
+
+def _records(frame: Any, most: int) -> list[dict[str, Any]]:
+    return list(nw.from_native(frame, eager_only=True).head(most).iter_rows(named=True))

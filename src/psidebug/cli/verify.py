@@ -1,0 +1,85 @@
+"""``psi verify``: what correcting some labels does, by retraining."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from psidebug.cli.options import command, run_argument
+from psidebug.cli.output import Output
+
+if TYPE_CHECKING:
+    from psidebug.diagnosis.controls import Controls
+
+
+@command(example="psi verify psi-run --top 20")
+@run_argument
+@click.option("--top", type=click.IntRange(min=1), help="Correct the first N suspects.")
+@click.option("--slice", "slice_", type=click.IntRange(min=1), help="Correct a slice, by its number in 'psi slices'.")
+@click.option(
+    "--rows",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Correct the rows in a file: an id a line, or id,label.",
+)
+@click.option(
+    "--fail-above",
+    type=click.FloatRange(min=0),
+    metavar="X",
+    help="Exit with 1 if more than X labels are corrected and retraining proves it; below 1, a share of the rows.",
+)
+def verify(
+    output: Output, *, run: Path, top: int | None, slice_: int | None, rows: Path | None, fail_above: float | None
+) -> int:
+    """Retrain with some labels corrected, and say what that does.
+
+    Beside as many labels moved at random, and as many of highest loss. Without a choice it is the correction of the run
+    that is retrained.
+    """
+    from psidebug.cli.chosen import corrections, in_file, in_slice, one_of, proposed
+    from psidebug.cli.debug import allowed
+    from psidebug.runs import load_run
+    from psidebug.runs.format import record_of
+
+    one_of(top=top, slice=slice_, rows=rows)
+    found = load_run(run)
+    if top is not None:
+        labels = proposed(found, found.order[:top])
+    elif slice_ is not None:
+        labels = in_slice(found, slice_)
+    else:
+        labels = corrections(found) if rows is None else in_file(found, rows)
+    if not labels:
+        if output.as_json:
+            output.result({"correction": None, "proved": False, "failed": False})
+        else:
+            output.console.print(found.verdict, markup=False)
+        return 0
+    output.remark(f"retraining with {len(labels)} labels corrected, and twice as a control")
+    effect = found.verify({found.rows.tolist()[place]: label for place, label in labels.items()})
+    correction = effect.correction
+    proved = correction.gain > 2 * correction.gain_error
+    failed = fail_above is not None and proved and correction.corrected > allowed(fail_above, len(found.given))
+    if output.as_json:
+        controls = {"at_random": effect.at_random, "highest_loss": effect.highest_loss}
+        data = {"correction": correction, **controls}
+        output.result({**{name: record_of(each) for name, each in data.items()}, "proved": proved, "failed": failed})
+    else:
+        _show(output, effect)
+    if failed:
+        output.remark(f"psi: {correction.corrected} labels are proved wrong, more than the {fail_above:g} allowed.")
+    return int(failed)
+
+
+def _show(output: Output, effect: Controls) -> None:
+    """The correction beside its controls."""
+    from psidebug.cli.tables import show_table
+
+    names = ("", "correction", "random flips", "highest losses")
+    controls = [each and each.figures for each in (effect.at_random, effect.highest_loss)]
+    columns = [effect.correction.figures, *(each or {"labels corrected": "cannot be trained"} for each in controls)]
+    rows = [(line, *(each.get(line, "") for each in columns)) for line in columns[0]]
+    against = [each and f"{effect.against(each).p_value:.2g}" for each in (effect.at_random, effect.highest_loss)]
+    rows.append(("correction against it, p", "", *(each or "" for each in against)))
+    show_table(output, rows, names, wide=names)

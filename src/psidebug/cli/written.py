@@ -1,0 +1,43 @@
+"""Where a table goes: a file, or stdout for the next program."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from psidebug.cli.output import Output
+
+
+def send(output: Output, table: Any, target: Path | None, kind: str | None = None) -> None:
+    """Write a table to a file, by the kind or else by its name; to stdout if that is ``-`` or nothing."""
+    from psidebug.exports import encoded, write_table
+    from psidebug.files import check_place, write_whole
+
+    if target is None or str(target) == "-":
+        content = encoded(table, _kind(kind) or "csv")
+        if kind == "parquet" and sys.stdout.isatty():
+            raise click.UsageError("Parquet is nothing to look at: give -o FILE, or send it to another program.")
+        click.echo(content if kind == "parquet" else content.decode("utf-8"), nl=False)
+        return
+    if kind is None:
+        write_table(table, target)
+    else:
+        check_place(target)
+        write_whole(target, encoded(table, _kind(kind) or "csv"))
+    wrote(output, target, table.num_rows)
+
+
+def wrote(output: Output, target: Path, rows: int, **more: Any) -> None:
+    """Say what was written."""
+    if output.as_json:
+        output.result({"written": str(target), "rows": rows, **more})
+    else:
+        output.remark(f"wrote {rows} rows to {target}")
+
+
+def _kind(name: str | None) -> str | None:
+    return "jsonl" if name == "json" else name

@@ -1,0 +1,130 @@
+"""Everything that :func:`psidebug.debug` needs, from files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from psidebug.errors import LearnerMismatch
+from psidebug.intake.learners import NAMES, learner_for
+from psidebug.intake.parts import Part, Roles, feature_names, ids_of, metadata_of, read_parts
+from psidebug.intake.plan import Plan, plan_for
+
+File = str | PathLike[str]
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """A model and its data, and where they came from."""
+
+    model: Any
+    train: Part
+    test: Part
+    validation: Part | None
+    roles: Roles
+    features: tuple[str, ...]
+    """Columns that the model sees, in its order."""
+    kept: tuple[str, ...]
+    """Columns kept from it by Psi's own choice."""
+    built: tuple[str, ...]
+    """What was built, in a few lines; empty if a model was given."""
+    source: Mapping[str, Any]
+    """For the saved run: names of files and columns."""
+
+    def arguments(self) -> dict[str, Any]:
+        """The data as arguments of ``debug`` and ``Task.of``."""
+        found: dict[str, Any] = {
+            "X_train": self._features(self.train),
+            "y_train": _array(self.train.labels),
+            "X_test": self._features(self.test),
+            "y_test": _array(self.test.labels),
+            "rows": ids_of(self.train, self.roles),
+            "metadata": metadata_of(self.train, self.roles, self.kept),
+        }
+        if self.validation is not None:
+            found |= {
+                "X_validation": self._features(self.validation),
+                "y_validation": _array(self.validation.labels),
+            }
+        return {"model": self.model, **found}
+
+    def _features(self, part: Part) -> Any:
+        table = part.columns(self.features)
+        if _takes_texts(self.model):
+            return np.array(["" if text is None else text for text in table.column(0).to_pylist()], dtype=object)
+        return table
+
+
+def inputs_from(
+    train: File,
+    test: File,
+    validation: File | None,
+    roles: Roles,
+    *,
+    learner: str = "logistic",
+    model: Any = None,
+    seed: int = 0,
+) -> Inputs:
+    """Read the files and, unless a model is given, build a learner for their columns."""
+    parts = read_parts(train, test, validation, roles)
+    table, names = parts[0].table, feature_names(parts[0].table, roles)
+    plan = plan_for(table.select(list(names)), texts=roles.texts)
+    if model is None:
+        features = tuple(name for name in names if name in plan.features)
+        if not features:
+            raise LearnerMismatch(f"no column of {parts[0].name} can be learned from: {_why_not(plan)}.")
+        made = learner_for(learner, plan, seed=seed)
+        built = (f"{NAMES[learner]}, built for these columns", *plan.sentences())
+    else:
+        features, built = _features_of(model, names, plan, parts[0].name), ()
+        made = model
+    kept = tuple(name for name in names if name not in features)
+    texts = [name for name in features if name in plan.texts]
+    source = {
+        "train": Path(parts[0].name).name,
+        "test": Path(parts[1].name).name,
+        "validation": None if parts[2] is None else Path(parts[2].name).name,
+        "label": roles.label,
+        "id": roles.id,
+        "columns": table.column_names,
+        "text": texts[0] if texts and not _takes_texts(made) else None,
+        "image": roles.image,
+        "ignored": list(roles.ignored),
+        "learner": learner if model is None else "given",
+    }
+    return Inputs(made, *parts, roles, features, kept, built, source)
+
+
+def _features_of(model: Any, names: tuple[str, ...], plan: Plan, file: str) -> tuple[str, ...]:
+    """The columns that a given model takes: those it was fitted on, else all; one text for a model of texts."""
+    if _takes_texts(model):
+        if len(plan.texts) != 1:
+            raise LearnerMismatch(f"the model takes one text per row: name the text column of {file} by --text.")
+        return plan.texts
+    fitted = [str(name) for name in getattr(model, "feature_names_in_", ())]
+    missing = [name for name in fitted if name not in names]
+    if missing:
+        raise LearnerMismatch(
+            f"the model was fitted on the column {missing[0]!r}, which {file} does not have among its features. Give "
+            f"the table that it was fitted on."
+        )
+    return tuple(fitted) or names
+
+
+def _takes_texts(model: Any) -> bool:
+    """Whether the first step turns texts into words."""
+    first = model.steps[0][1] if getattr(model, "steps", None) else model
+    return hasattr(first, "build_analyzer")
+
+
+def _array(labels: list[Any]) -> Any:
+    return np.array(labels, dtype=object) if isinstance(labels[0], str) else np.array(labels)
+
+
+def _why_not(plan: Plan) -> str:
+    return "; ".join(f"{name}, {why}" for name, why in plan.kept)

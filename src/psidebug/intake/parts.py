@@ -1,0 +1,218 @@
+"""Training, test and validation tables with the roles of their columns told apart, and compared with each other."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from difflib import get_close_matches
+from os import PathLike
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as kinds
+
+from psidebug.errors import DuplicateIds, InputError, LabelError, MissingLabels, ShapeMismatch, SingleClass
+from psidebug.intake.read import read_table
+from psidebug.intake.types import as_text, is_date, is_nested, is_number
+
+MOST_CLASSES = 1000
+"""More classes than this are no classes."""
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Which column is what; every other one is a feature."""
+
+    label: str
+    id: str | None = None
+    texts: tuple[str, ...] = ()
+    image: str | None = None
+    ignored: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One file: its name, its whole table, and its labels as Python values."""
+
+    name: str
+    table: Any
+    labels: list[Any]
+
+    def columns(self, names: tuple[str, ...]) -> Any:
+        """These columns, in this order."""
+        return self.table.select(list(names))
+
+
+def read_parts(
+    train: str | PathLike[str], test: str | PathLike[str], validation: str | PathLike[str] | None, roles: Roles
+) -> tuple[Part, Part, Part | None]:
+    """The files, checked: the roles name columns, labels are classes, and all have the features of the first."""
+    given = [str(path) for path in (train, test, validation) if path is not None]
+    if given.count("-") > 1:
+        raise InputError("only one table can come from stdin: give the others as files.")
+    ids = () if roles.id is None else (roles.id,)
+    tables = [read_table(path, as_text=ids) for path in given]
+    names = ["stdin" if each == "-" else each for each in given]
+    _check_roles(tables[0], names[0], roles)
+    for table, name in zip(tables, names, strict=True):
+        if roles.label not in table.column_names:
+            raise _lacks(table, name, roles.label, "the label")
+    tables = _labels_alike(tables, roles.label)
+    first = tables[0]
+    features = feature_names(first, roles)
+    for name in features:
+        if is_nested(first[name].type):
+            raise InputError(
+                f"column {name!r} of {names[0]} holds {_nested_kind(first[name].type)}, which no learner here takes. "
+                f"Spread it over columns of its own, or leave it out with --ignore {_quoted(name)}."
+            )
+    others = [_alike(first, names[0], table, name, features) for table, name in zip(tables[1:], names[1:], strict=True)]
+    parts = [
+        Part(name, table, _labels(table, name, roles.label))
+        for name, table in zip(names, [first, *others], strict=True)
+    ]
+    _check_classes(parts[0], roles.label)
+    return parts[0], parts[1], parts[2] if len(parts) > 2 else None
+
+
+def feature_names(table: Any, roles: Roles) -> tuple[str, ...]:
+    """The columns that have no other role."""
+    apart = {roles.label, roles.id, roles.image, *roles.ignored}
+    return tuple(name for name in table.column_names if name not in apart)
+
+
+def ids_of(part: Part, roles: Roles) -> list[Any] | None:
+    """The ids of the rows: whole numbers where all are written as such, else texts; None if no column has them."""
+    if roles.id is None:
+        return None
+    column = part.table[roles.id]
+    if column.null_count:
+        first = column.to_pylist().index(None) + 1
+        raise InputError(f"{part.name} has no id in {column.null_count} rows, first in row {first}: fill {roles.id!r}.")
+    if kinds.is_string(column.type) and pc.all(pc.match_substring_regex(column, r"^(0|-?[1-9]\d{0,17})$")).as_py():
+        column = column.cast(pa.int64())
+    values: list[Any] = column.to_pylist()
+    if len(set(values)) < len(values):
+        twice = Counter(values).most_common(1)[0][0]
+        raise DuplicateIds(
+            f"{part.name} has the id {twice!r} in more than one row. Make the values of {roles.id!r} distinct, or "
+            f"leave --id out."
+        )
+    return values
+
+
+def metadata_of(part: Part, roles: Roles, kept: tuple[str, ...]) -> Any | None:
+    """Columns that the learner never sees, for slices and for showing rows; None if there are none."""
+    named = (*roles.ignored, *kept) if roles.id is None else (roles.id, *roles.ignored, *kept)
+    shown = [name for name in named if not is_nested(part.table[name].type)]
+    names = (*shown, *(() if roles.image is None else (roles.image,)))
+    return part.columns(names) if names else None
+
+
+def _check_roles(table: Any, name: str, roles: Roles) -> None:
+    named = [("the label", roles.label), ("the id", roles.id), ("the image", roles.image)]
+    named += [("a text", each) for each in roles.texts] + [("ignored", each) for each in roles.ignored]
+    for role, column in named:
+        if column is not None and column not in table.column_names:
+            raise _lacks(table, name, column, role)
+    columns = [column for _, column in named if column is not None]
+    twice = [each for each in columns if columns.count(each) > 1]
+    if twice:
+        raise InputError(f"column {twice[0]!r} has two roles. Name it once among label, id, text, image and ignored.")
+    if not feature_names(table, roles):
+        raise InputError(f"{name} has no column left to learn from. Give it features beside the label.")
+
+
+def _lacks(table: Any, name: str, column: str, role: str) -> InputError:
+    near = get_close_matches(column, table.column_names, n=3) or table.column_names[:8]
+    more = "" if len(near) == len(table.column_names) or len(near) < 8 else ", …"
+    return InputError(
+        f"{name} has no column {column!r} ({role}); {'near ones' if len(near) < 8 else 'its columns'} are "
+        f"{', '.join(map(repr, near))}{more}."
+    )
+
+
+def _labels_alike(tables: list[Any], label: str) -> list[Any]:
+    """Labels of one type: as text where the files differ, and where they are dates."""
+    types = {str(table[label].type) for table in tables}
+    kind = tables[0][label].type
+    if is_nested(kind):
+        raise LabelError(f"the label column {label!r} holds {_nested_kind(kind)}. Give one class per row.")
+    if len(types) == 1 and not is_date(kind):
+        return tables
+    if all(is_number(table[label].type) for table in tables):
+        return tables
+    return [table.set_column(table.column_names.index(label), label, as_text(table[label])) for table in tables]
+
+
+def _labels(table: Any, name: str, label: str) -> list[Any]:
+    column = table[label]
+    values: list[Any] = column.to_pylist()
+    absent = [row for row, value in enumerate(values) if value is None or value != value]
+    if absent:
+        raise MissingLabels(
+            f"{name} has no label in {len(absent):,} of its {len(values):,} rows, first in row {absent[0] + 1}. Label "
+            f"these rows in column {label!r}, or remove them."
+        )
+    if is_number(column.type) and all(float(value).is_integer() for value in values):
+        return [int(value) for value in values]
+    return values
+
+
+def _check_classes(train: Part, label: str) -> None:
+    classes, rows = len(set(train.labels)), len(train.labels)
+    if classes == 1:
+        raise SingleClass(
+            f"{train.name} has the label {train.labels[0]!r} in all of its {rows:,} rows. A classifier needs two "
+            f"classes."
+        )
+    if classes > MOST_CLASSES or (classes > 20 and classes > rows / 2):
+        raise LabelError(
+            f"column {label!r} of {train.name} has {classes:,} different values in {rows:,} rows, so it is no label. "
+            f"Name the column with the classes by --label."
+        )
+
+
+def _alike(first: Any, first_name: str, table: Any, name: str, features: tuple[str, ...]) -> Any:
+    """The table with the features of the first, in the same types; or what differs."""
+    missing = [each for each in features if each not in table.column_names]
+    if missing:
+        raise ShapeMismatch(
+            f"{name} lacks the column {missing[0]!r} of {first_name}"
+            f"{f' and {len(missing) - 1} more' if len(missing) > 1 else ''}. Add it, or keep it from the model with "
+            f"--ignore {_quoted(missing[0])}."
+        )
+    for each in features:
+        wanted, has = first[each].type, table[each].type
+        if wanted == has or (is_number(wanted) and is_number(has)) or (is_date(wanted) and is_date(has)):
+            continue
+        index = table.column_names.index(each)
+        try:
+            if not (kinds.is_string(wanted) or table[each].null_count == table.num_rows):
+                raise pa.ArrowInvalid("of another kind")
+            table = table.set_column(index, each, table[each].cast(wanted))
+        except pa.ArrowException:
+            raise ShapeMismatch(
+                f"column {each!r} holds {_kind_name(wanted)} in {first_name} but {_kind_name(has)} in {name}. Write "
+                f"both alike, or keep it from the model with --ignore {_quoted(each)}."
+            ) from None
+    return table
+
+
+def _kind_name(kind: Any) -> str:
+    if is_number(kind):
+        return "numbers"
+    if is_date(kind):
+        return "dates"
+    return "true and false" if kinds.is_boolean(kind) else _nested_kind(kind) if is_nested(kind) else "text"
+
+
+def _nested_kind(kind: Any) -> str:
+    if kinds.is_struct(kind) or kinds.is_map(kind):
+        return "records"
+    return "lists" if kinds.is_nested(kind) else "bytes"
+
+
+def _quoted(name: str) -> str:
+    return name if name.isidentifier() else repr(name)

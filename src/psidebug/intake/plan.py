@@ -1,0 +1,106 @@
+"""What each column is to the learner: a number, a date, a category, a text, or kept from it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow.compute as pc
+import pyarrow.types as kinds
+
+from psidebug.intake.types import is_date, is_number
+
+TEXT_WORDS = 5.0
+"""Values of more words than this, on average, are text."""
+TEXT_DISTINCT = 20
+"""Columns with no more different values than this are categories, however long the values are."""
+NAMES_SHARE = 0.9
+"""Short values of which more than this share are different name rows, and say nothing about others."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The columns of the training table by kind, each in the table's order."""
+
+    numbers: tuple[str, ...] = ()
+    dates: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+    kept: tuple[tuple[str, str], ...] = ()
+    """Columns kept from the learner by Psi's own choice, and why."""
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """All columns that the learner sees."""
+        return (*self.numbers, *self.dates, *self.categories, *self.texts)
+
+    def sentences(self) -> list[str]:
+        """What was made of the columns, a line for each kind."""
+        made = [
+            ("numbers", self.numbers),
+            ("dates (day, month, weekday, hour)", self.dates),
+            ("categories", self.categories),
+            ("texts (their words)", self.texts),
+        ]
+        lines = [f"{kind}: {_listed(names)}" for kind, names in made if names]
+        return lines + [f"kept from it: {name}, {why}" for name, why in self.kept]
+
+
+def plan_for(table: Any, *, texts: Collection[str] = ()) -> Plan:
+    """What to make of each column of the training table; those named in ``texts`` are texts whatever they look like."""
+    found: dict[str, list[str]] = {"numbers": [], "dates": [], "categories": [], "texts": []}
+    kept: list[tuple[str, str]] = []
+    for name in table.column_names:
+        column = table[name]
+        if name in texts:
+            found["texts"].append(name)
+        elif why := _useless(column):
+            kept.append((name, why))
+        else:
+            found[_kind(column)].append(name)
+    return Plan(**{kind: tuple(names) for kind, names in found.items()}, kept=tuple(kept))
+
+
+def _kind(column: Any) -> str:
+    if is_number(column.type):
+        return "numbers"
+    if is_date(column.type):
+        return "dates"
+    return "texts" if _is_text(column) else "categories"
+
+
+def _is_text(column: Any) -> bool:
+    if not kinds.is_string(column.type) or pc.count_distinct(column).as_py() <= TEXT_DISTINCT:
+        return False
+    words = pc.count_substring_regex(column, r"\S+")
+    return bool(pc.mean(words).as_py() > TEXT_WORDS)
+
+
+def _useless(column: Any) -> str | None:
+    """Why the column can teach a learner nothing about other rows; None if it can."""
+    rows = len(column)
+    distinct = pc.count_distinct(column, mode="only_valid").as_py()
+    if distinct == 0:
+        return "it is empty"
+    if distinct == 1 and column.null_count == 0:
+        return "it has one value"
+    if rows < TEXT_DISTINCT or distinct < NAMES_SHARE * rows:
+        return None
+    if kinds.is_string(column.type) and not _is_text(column):
+        return "nearly every row has a value of its own, as names and ids do"
+    if kinds.is_integer(column.type) and column.null_count == 0 and _counts_rows(column.to_numpy(), distinct):
+        return "it counts the rows"
+    return None
+
+
+def _counts_rows(values: Any, distinct: int) -> bool:
+    """Whether the values are whole numbers in a row, each once."""
+    low, high = int(values.min()), int(values.max())
+    return distinct == len(values) == high - low + 1 and bool(np.all(np.diff(values) >= 0) or low in (0, 1))
+
+
+def _listed(names: tuple[str, ...], most: int = 8) -> str:
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"

@@ -1,0 +1,132 @@
+"""``read_table``: a table from CSV, Parquet, JSON lines or Arrow, packed or not, from a path or stdin.
+
+What a file is, its content says: the first bytes, not the name. Types are pyarrow's own inference over the whole file.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.ipc
+import pyarrow.json
+import pyarrow.parquet
+
+from psidebug.errors import UnreadableTable
+from psidebug.intake.delimited import read_delimited
+from psidebug.intake.types import plain_types
+
+PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2", b"\x04\x22\x4d\x18": "lz4"}
+FOREIGN = {
+    b"PK\x03\x04": "a zip archive or a spreadsheet; unpack it, or save the sheet as CSV",
+    b"\xd0\xcf\x11\xe0": "an old spreadsheet; save it as CSV",
+    b"\x80\x04\x95": "a pickle; save the table as Parquet",
+    b"\x80\x05\x95": "a pickle; save the table as Parquet",
+    b"\xfd7zXZ": "packed by xz; unpack it, or pack it by gzip",
+    b"FEA1": "Feather of version 1; save it as Parquet",
+    b"SQLite": "a database; export the table as CSV",
+}
+
+
+def read_table(path: str | PathLike[str], *, as_text: Sequence[str] = ()) -> Any:
+    """The table at ``path``, or from stdin for ``-``, as a pyarrow table with rows, columns and distinct names.
+
+    Columns named in ``as_text`` are not turned into numbers where the format has no types: ids may begin with 0.
+    """
+    name = "stdin" if str(path) == "-" else str(path)
+    content = _content(path, name)
+    try:
+        table = _parsed(_unpacked(content, name), name, as_text)
+    except (pa.ArrowException, OSError) as error:
+        raise _damaged(name, error) from error
+    return _checked(plain_types(table, name), name)
+
+
+def _content(path: str | PathLike[str], name: str) -> bytes:
+    try:
+        return sys.stdin.buffer.read() if name == "stdin" else Path(path).read_bytes()
+    except FileNotFoundError:
+        raise UnreadableTable(f"there is no file {name}. Check the name.") from None
+    except IsADirectoryError:
+        raise UnreadableTable(f"{name} is a directory. Give one file: CSV, Parquet, JSON lines or Arrow.") from None
+    except (OSError, ValueError) as error:
+        raise UnreadableTable(f"{name!r} cannot be read: {getattr(error, 'strerror', None) or error}.") from None
+
+
+def _unpacked(content: bytes, name: str) -> bytes:
+    for magic, codec in PACKED.items():
+        if content.startswith(magic):
+            if not pa.Codec.is_available(codec):
+                raise UnreadableTable(
+                    f"{name} is packed by {codec}, which this pyarrow cannot unpack. Unpack it first."
+                )
+            try:
+                return bytes(pa.CompressedInputStream(pa.BufferReader(content), codec).read())
+            except (pa.ArrowException, OSError):
+                raise UnreadableTable(f"{name} is packed by {codec}, and damaged or cut off. Copy it again.") from None
+    return content
+
+
+def _parsed(content: bytes, name: str, as_text: Sequence[str]) -> Any:
+    """The table, by what the content begins with."""
+    for magic, what in FOREIGN.items():
+        if content.startswith(magic):
+            raise UnreadableTable(f"{name} is {what}. Psi reads CSV, Parquet, JSON lines and Arrow.")
+    if content.startswith(b"PAR1"):
+        return pa.parquet.read_table(pa.BufferReader(content))
+    if content.startswith(b"ARROW1"):
+        return pa.ipc.open_file(pa.BufferReader(content)).read_all()
+    if content.startswith(b"\xff\xff\xff\xff"):
+        return pa.ipc.open_stream(pa.BufferReader(content)).read_all()
+    text = _utf8(content, name)
+    if not text.strip():
+        raise UnreadableTable(f"{name} is empty. Give a table with a header and rows.")
+    if text.lstrip()[:1] == b"[":
+        raise UnreadableTable(f"{name} is a JSON array. Psi reads one JSON object per line: jq -c '.[]' {name}.")
+    if text.lstrip()[:1] == b"{":
+        options = pa.json.ReadOptions(use_threads=False, block_size=min(len(text) + 1, 2**31 - 1))
+        return pa.json.read_json(pa.BufferReader(text), read_options=options)
+    return read_delimited(text, name, as_text=as_text)
+
+
+def _utf8(content: bytes, name: str) -> bytes:
+    """The text as UTF-8 without a mark; UTF-16 is told by its mark, anything else is not guessed."""
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        try:
+            return content.decode("utf-16").encode("utf-8")
+        except UnicodeError:
+            raise UnreadableTable(f"{name} begins as UTF-16 text but is not. Save it as UTF-8.") from None
+    text = content.removeprefix(b"\xef\xbb\xbf")
+    if b"\0" in text[:65536]:
+        raise UnreadableTable(f"{name} is no table that Psi knows. Give CSV, Parquet, JSON lines or Arrow.")
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = text.count(b"\n", 0, error.start) + 1
+        raise UnreadableTable(
+            f"{name} is not UTF-8: byte 0x{text[error.start]:02x} in line {line}. Save it as UTF-8, for instance by: "
+            f"iconv -f latin1 -t utf-8 {name}."
+        ) from None
+    return text
+
+
+def _damaged(name: str, error: Exception) -> UnreadableTable:
+    """What pyarrow found, in one line."""
+    said = " ".join(str(error).split())[:200].rstrip(".")
+    return UnreadableTable(f"{name} is damaged or cut off, and cannot be read: {said}. Copy or write it again.")
+
+
+def _checked(table: Any, name: str) -> Any:
+    names = table.column_names
+    if not names:
+        raise UnreadableTable(f"{name} has no columns. Give a table with a header and rows.")
+    twice = sorted({each for each in names if names.count(each) > 1})
+    if twice:
+        raise UnreadableTable(f"{name} has more than one column {twice[0]!r}. Give every column a name of its own.")
+    if table.num_rows == 0:
+        raise UnreadableTable(f"{name} has a header but no rows. Give a table with rows.")
+    return table.combine_chunks()

@@ -1,0 +1,234 @@
+"""``psi debug``: the planted cause is found from files alone, saved whole, and no run is ever mixed with another."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+import skops.io
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+from psidebug.cli.debug import allowed
+from psidebug.runs import load_run
+from tests.cli.folder import PSI, Ran, people, psi, write_csv
+
+DEBUG = ("debug", "train.csv", "test.csv", "--label", "label", "--id", "id")
+
+
+def test_the_planted_cause_is_told_and_proved(debugged: tuple[Path, Ran]) -> None:
+    _, ran = debugged
+    assert (ran.code, ran.err) == (0, "")
+    assert "city = Pune, labelled 'no'" in " ".join(ran.out.split())
+    errors = dict(re.findall(r"^  (test|validation) +([\d.]+ → [\d.]+)", ran.out, re.MULTILINE))
+    for name in ("test", "validation"):
+        before, after = map(float, errors[name].split(" → "))
+        assert after < before - 0.05
+    assert "psi apply psi-run -o fixed.csv" in ran.out
+
+
+def test_what_was_built_is_told_column_by_column(debugged: tuple[Path, Ran]) -> None:
+    said = debugged[1].out
+    assert "Learner: logistic regression" in said
+    assert "  numbers: income\n" in said
+    assert "  dates (day, month, weekday, hour): since\n" in said
+    assert "  categories: city\n" in said
+
+
+def test_the_run_and_the_page_are_there(debugged: tuple[Path, Ran]) -> None:
+    folder, _ = debugged
+    run = load_run(folder / "psi-run")
+    assert run.record["source"]["label"] == "label"
+    assert run.record["source"]["columns"] == ["id", "income", "city", "since", "source", "label"]
+    assert set(run.rows.tolist()) == set(range(1000, 1240))
+    assert "city = Pune" in (folder / "page.html").read_text(encoding="utf-8")
+    assert not [path for path in folder.iterdir() if "partial" in path.name]
+
+
+def test_json_says_the_same(folder: Path, debugged: tuple[Path, Ran]) -> None:
+    ran = psi(*DEBUG, "--validation", "validation.csv", "--ignore", "source", "--json", folder=folder)
+    found = json.loads(ran.out)
+    run = load_run(debugged[0] / "psi-run")
+    assert found["verdict"] == run.verdict
+    assert found["corrected"] == run.corrected > 10
+    assert [each["row"] for each in found["suspects"][:50]] == run.rows[run.order[:50]].tolist()
+    assert found["run"] == "psi-run"
+    assert found["failed"] is False
+
+
+@pytest.mark.parametrize(("limit", "code"), [("0.05", 1), ("200", 0)])
+def test_fail_above_is_exit_code_1(folder: Path, limit: str, code: int) -> None:
+    """Of 240 labels some 40 are wrong: above 5%, below 200."""
+    ran = psi(*DEBUG, "--fail-above", limit, "-q", folder=folder)
+    assert ran.code == code
+    assert "Pune" in ran.out
+
+
+@pytest.mark.parametrize(("limit", "allows"), [(0, 0), (0.01, 10), (0.5, 500), (1, 1), (40, 40)])
+def test_below_1_it_is_a_share_of_the_rows(limit: float, allows: int) -> None:
+    assert allowed(limit, 1000) == allows
+
+
+def test_the_same_data_may_be_debugged_again_but_other_data_are_refused_before_the_work(folder: Path) -> None:
+    assert psi(*DEBUG, "-o", "a", folder=folder).code == 0
+    first = (folder / "a" / "run.json").read_bytes()
+    assert psi(*DEBUG, "-o", "a", folder=folder).code == 0
+    again = (folder / "a" / "run.json").read_bytes()
+    assert again != first, "made anew"
+    write_csv(folder / "test.csv", people(160, seed=9))
+    ran = psi(*DEBUG, "-o", "a", folder=folder)
+    assert ran.code == 2
+    assert "holds a run of other data" in ran.err
+    assert ran.out == ""
+    assert (folder / "a" / "run.json").read_bytes() == again
+    assert psi("debug", "no.csv", "test.csv", "--label", "label", "-o", "train.csv", folder=folder).code == 2
+
+
+def test_a_directory_with_other_files_is_refused(folder: Path) -> None:
+    (folder / "mine").mkdir()
+    (folder / "mine" / "thesis.tex").write_text("precious")
+    ran = psi(*DEBUG, "-o", "mine", folder=folder)
+    assert ran.code == 2
+    assert "holds other files" in ran.err
+    assert [path.name for path in (folder / "mine").iterdir()] == ["thesis.tex"]
+
+
+def started(folder: Path, command: list[str]) -> subprocess.Popen[str]:
+    """``psi debug -v``, once the long work has begun."""
+    running = subprocess.Popen(
+        [*command, *DEBUG, "-v"],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONUNBUFFERED": "1"},
+    )
+    assert running.stderr is not None
+    while "profiling" not in (line := running.stderr.readline()):
+        assert line, "it ended before the work began"
+    return running
+
+
+@pytest.mark.parametrize("which", [signal.SIGINT, signal.SIGKILL])
+def test_a_stopped_debug_leaves_nothing(folder: Path, which: signal.Signals) -> None:
+    before = sorted(path.name for path in folder.iterdir())
+    running = started(folder, PSI)
+    running.send_signal(which)
+    _, err = running.communicate(timeout=60)
+    assert sorted(path.name for path in folder.iterdir()) == before
+    if which is signal.SIGINT:
+        assert running.returncode == 130
+        assert err.splitlines()[-1] == "psi: interrupted; nothing was left half-written"
+        assert "Traceback" not in err
+
+
+HELD = """
+import sys, time
+import psidebug.runs.place as place
+def held(*arguments):
+    print("tables are written", file=sys.stderr, flush=True)
+    time.sleep(600)
+place.write_whole = held
+from psidebug.cli import main
+main()
+"""
+"""psi, held at the worst moment: the new tables are on disk, the run.json that names them is not."""
+
+
+@pytest.mark.parametrize("before", ["nothing", "a run of the same data"])
+def test_a_kill_in_the_midst_of_writing_leaves_the_old_run_or_none(folder: Path, before: str) -> None:
+    if before != "nothing":
+        assert psi(*DEBUG, folder=folder).code == 0
+    old = load_run(folder / "psi-run").record if before != "nothing" else None
+    running = started(folder, [sys.executable, "-c", HELD])
+    assert running.stderr is not None
+    while "tables are written" not in (line := running.stderr.readline()):
+        assert line, "it ended before it wrote"
+    running.kill()
+    running.communicate(timeout=60)
+    assert running.returncode == -signal.SIGKILL
+    if old is None:
+        assert not (folder / "psi-run").exists()
+    else:
+        assert load_run(folder / "psi-run").record == old
+    assert psi(*DEBUG, folder=folder).code == 0, "what a killed process left is no hindrance"
+    assert "city = Pune" in load_run(folder / "psi-run").verdict
+
+
+def test_a_full_disk_is_one_sentence(folder: Path) -> None:
+    """/dev/full takes no byte."""
+    ran = psi(*DEBUG, "--report", "/dev/full", folder=folder)
+    assert ran.code == 2
+    assert "No space left on device" in ran.err
+    assert ran.err.count("\n") == 1
+
+
+def test_a_table_from_stdin(folder: Path) -> None:
+    done = subprocess.run(
+        [*PSI, "debug", "-", "test.csv", "--label", "label", "--id", "id", "--json"],
+        cwd=folder,
+        input=(folder / "train.csv").read_bytes(),
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert "city = Pune" in json.loads(done.stdout)["verdict"]
+
+
+def test_your_own_model_from_a_file(folder: Path) -> None:
+    """Fitted on two columns of three numbers, in another order than the file has."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    y = np.where(X[:, 0] > 0, "up", "down")
+    given = np.where((X[:, 1] > 0.5) & (y == "up"), "down", y)
+    names = ["a", "b", "unseen"]
+    for name, rows, labels in (("train", slice(0, 200), given), ("test", slice(200, 300), y)):
+        table = {**dict(zip(names, X[rows].T, strict=True)), "y": labels[rows]}
+        pa.parquet.write_table(pa.table(table), folder / f"{name}.parquet")
+    frame = pa.table({"b": X[:200, 1], "a": X[:200, 0]}).to_pandas()
+    skops.io.dump(LogisticRegression().fit(frame, given[:200]), folder / "model.skops")
+    arguments = ("debug", "train.parquet", "test.parquet", "--label", "y", "--json")
+    found = json.loads(psi(*arguments, "--model", "model.skops", "-o", "r", folder=folder).out)
+    assert re.search(r"b > 0\.\d+, labelled 'down'", found["verdict"])
+    assert found["built"] == []
+    assert load_run(folder / "r").features.shape == (200, 2)
+    wrong = psi("debug", "train.csv", "test.csv", "--label", "label", "--model", "model.skops", folder=folder)
+    assert wrong.code == 2
+    assert "fitted on the column 'b', which train.csv does not have" in wrong.err
+    assert psi(*arguments, "--model", "train.csv", "-o", "s", folder=folder).code == 2
+
+
+def test_a_model_of_texts_gets_texts(folder: Path) -> None:
+    words = np.array([["fine", "dull", "cheap", "grand", "slow", "quick", "warm", "cold"]]).ravel()
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.choice(words, size=6)) for _ in range(260)]
+    labels = ["good" if "fine" in text or "grand" in text else "bad" for text in texts]
+    given = ["bad" if "quick" in text else label for text, label in zip(texts, labels, strict=True)]
+    write_csv(folder / "t.csv", {"review": texts[:160], "y": given[:160]})
+    write_csv(folder / "u.csv", {"review": texts[160:], "y": labels[160:]})
+    skops.io.dump(make_pipeline(CountVectorizer(), LogisticRegression()), folder / "m.skops")
+    ran = psi("debug", "t.csv", "u.csv", "--label", "y", "--model", "m.skops", "--json", folder=folder)
+    assert ran.code == 0, ran.err
+    assert "quick" in json.loads(ran.out)["verdict"]
+
+
+def test_columns_kept_from_the_model_serve_slices(folder: Path) -> None:
+    """One annotator is careless; the model must not see who labelled what."""
+    table = people(300, seed=4)
+    rng = np.random.default_rng(5)
+    who = rng.choice(["ann", "bob", "eve"], size=300)
+    labels = ["no" if name == "eve" else label for name, label in zip(who, table["label"], strict=True)]
+    write_csv(folder / "train.csv", {**table, "annotator": who.tolist(), "label": labels})
+    ran = psi("debug", "train.csv", "test.csv", "--label", "label", "--ignore", "annotator", folder=folder)
+    assert ran.code == 0, ran.err
+    assert "annotator = eve, labelled 'no'" in " ".join(ran.out.split())

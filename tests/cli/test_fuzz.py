@@ -1,0 +1,210 @@
+"""Whatever the files hold, ``psi debug`` ends with an answer, or with exit code 2 and one useful sentence."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.cli.folder import Ran, people, psi, write_csv
+
+GOOD = "x,city,label\n" + "".join(f"{i % 7},{'ab'[i % 2]},{'no' if i % 3 else 'yes'}\n" for i in range(30))
+
+
+def parquet(folder: Path, **columns: object) -> Path:
+    pa.parquet.write_table(pa.table(columns), folder / "train.parquet")
+    return folder / "train.parquet"
+
+
+def cut_parquet(folder: Path) -> Path:
+    path = parquet(folder, x=list(range(500)), label=["a", "b"] * 250)
+    path.write_bytes(path.read_bytes()[:-200])
+    return path
+
+
+def text(content: str | bytes, name: str = "train.csv") -> Callable[[Path], Path]:
+    def write(folder: Path) -> Path:
+        (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+        return folder / name
+
+    return write
+
+
+def lists(folder: Path) -> Path:
+    return parquet(folder, x=[[1, 2]] * 30, label=["a", "b"] * 15)
+
+
+REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
+    "empty": (text(""), "is empty"),
+    "blank": (text("\n\n\n"), "is empty"),
+    "header only": (text("x,city,label\n"), "no rows"),
+    "no label column": (
+        text(GOOD.replace("label", "lable", 1)),
+        "no column 'label' (the label); near ones are 'lable'",
+    ),
+    "latin-1": (text(GOOD.replace("a,no", "\xe9,no").encode("latin-1")), "is not UTF-8: byte 0xe9 in line"),
+    "ragged": (text(GOOD + "1,a,no,more\n"), "row 31 after the header has 4 values where the header has 3"),
+    "short row": (text(GOOD + "1\n"), "has 1 values where the header has 3"),
+    "duplicate names": (text(GOOD.replace("city", "x", 1)), "more than one column 'x'"),
+    "lists": (lists, "column 'x' of"),
+    "cut Parquet": (cut_parquet, "damaged or cut off"),
+    "cut gzip": (lambda f: text(gzip.compress(GOOD.encode() * 99)[:-40], "t.csv.gz")(f), "damaged or cut off"),
+    "a directory": (lambda f: f, "is a directory"),
+    "no file": (lambda f: f / "none.csv", "there is no file"),
+    "junk": (text(np.random.default_rng(0).bytes(2000).replace(b"PAR1", b"")), "train.csv"),
+    "a spreadsheet": (text(b"PK\x03\x04 and so on"), "save the sheet as CSV"),
+    "a JSON array": (text('[{"x": 1, "label": "a"}]'), "one JSON object per line"),
+    "broken JSON": (text('{"x": 1, "label": "a"}\n{"x": 2, "la'), "damaged or cut off"),
+    "mixed JSON": (text('{"x": 1, "label": "a"}\n{"x": "b", "label": "a"}\n'), "changed from number to string"),
+    "missing labels": (text(GOOD + "1,a,\n"), "no label in 1 of its 31 rows, first in row 31"),
+    "one class": (text(GOOD.replace("yes", "no")), "has the label 'no' in all of its 30 rows"),
+    "distinct labels": (text("x,label\n" + "".join(f"{i},L{i}\n" for i in range(60))), "so it is no label"),
+    "labels of another kind": (
+        text("x,label\n" + "".join(f"{i % 8},{i % 9 / 7}\n" for i in range(60))),
+        "which no training label has",
+    ),
+    "one column": (text("label\n" + "a\nb\n" * 20), "no column left to learn from"),
+    "nothing to learn from": (text("x,label\n" + "1,a\n1,b\n" * 20), "no column of"),
+    "unseen class in test": (text(GOOD.replace("yes", "Yes")), "'yes'"),
+    "not in the test set": (text(GOOD.replace("city", "town", 1)), "lacks the column 'town'"),
+    "text for numbers": (text(GOOD.replace("city", "z", 1).replace("x,z", "city,x", 1)), "holds numbers in"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_used_is_refused_in_one_sentence(tmp_path: Path, case: str) -> None:
+    make, said = REFUSED[case]
+    test = text(GOOD, "test.csv")(tmp_path)
+    train = make(tmp_path)
+    ran = psi("debug", str(train), str(test), "--label", "label", "-o", str(tmp_path / "run"))
+    assert ran.code == 2, ran
+    assert ran.err.count("\n") == 1
+    assert ran.err.startswith("psi: ")
+    assert said in ran.err
+    assert "an error of Psi" not in ran.err
+    assert ran.out == ""
+    assert not (tmp_path / "run").exists()
+
+
+def check(ran: Ran) -> None:
+    """An answer, or one sentence that does not blame Psi."""
+    assert ran.code in (0, 2), ran
+    assert "an error of Psi" not in ran.err, ran.err
+    assert "Traceback" not in ran.err
+    if ran.code == 2:
+        assert ran.err.count("\n") == 1
+    else:
+        assert "Verdict" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("roles", "said"),
+    [
+        (("--id", "id"), "the id 3 in more than one row"),
+        (("--id", "nobody"), "no column 'nobody' (the id)"),
+        (("--ignore", "label"), "has two roles"),
+        (("--text", "x", "--ignore", "x"), "has two roles"),
+        (("--validation", "none.csv"), "there is no file none.csv"),
+        (("--validation", "-"), "stdin"),
+    ],
+)
+def test_roles_that_do_not_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, roles: tuple[str, ...], said: str
+) -> None:
+    rows = [f"{i % 5},{i if i != 9 else 3},{'no' if i % 3 else 'yes'}" for i in range(30)]
+    text("x,id,label\n" + "\n".join(rows))(tmp_path)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
+    ran = psi("debug", "train.csv", "train.csv", "--label", "label", *roles, folder=tmp_path)
+    assert ran.code == 2, ran
+    assert said in ran.err
+    assert ran.err.count("\n") == 1
+
+
+def test_a_label_missing_in_the_test_set(tmp_path: Path) -> None:
+    text(GOOD)(tmp_path)
+    text(GOOD.replace("label", "verdict", 1), "test.csv")(tmp_path)
+    ran = psi("debug", "train.csv", "test.csv", "--label", "label", folder=tmp_path)
+    assert ran.code == 2
+    assert "test.csv has no column 'label' (the label)" in ran.err
+
+
+def test_measured_labels(tmp_path: Path) -> None:
+    """Thirty different fractions in 90 rows, in both files."""
+    text("x,label\n" + "".join(f"{i % 8},{i % 30 / 7}\n" for i in range(90)))(tmp_path)
+    ran = psi("debug", "train.csv", "train.csv", "--label", "label", folder=tmp_path)
+    assert ran.code == 2
+    assert "looks like a measurement" in ran.err
+    assert ran.err.count("\n") == 1
+
+
+def test_two_thousand_columns(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    for name, rows in (("train", 60), ("test", 40)):
+        X = rng.normal(size=(rows, 2000)).round(3)
+        table = {f"c{i}": X[:, i] for i in range(2000)} | {"label": np.where(X[:, 0] > 0, "a", "b")}
+        pa.parquet.write_table(pa.table(table), tmp_path / name)
+    check(psi("debug", "train", "test", "--label", "label", folder=tmp_path))
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"x": [1, "two", 3.5, None] * 15},
+        {"x": ["2020-01-01", "not a date"] * 30},
+        {"x": [float("inf"), float("-inf"), 0.0] * 20},
+        {"x": [2**62, -(2**62), 0] * 20},
+        {"x": ["12345678901234567890123", "5"] * 30},
+        {"x": ["y" * 200_000, "short", "z"] * 20},
+        {"naïve ☃ [b]": ["<script>", "[/red]", ""] * 20},
+        {"x": [None] * 59 + [1]},
+        {"x": ["a\nb", 'say "no"', "c,d"] * 20},
+        {"": list(range(60))},
+    ],
+    ids=lambda odd: repr(odd)[:30],
+)
+def test_odd_columns_are_learned_from_or_refused(tmp_path: Path, odd: dict[str, list[object]]) -> None:
+    import csv
+
+    good = people(60, seed=1)
+    for file in ("train.csv", "test.csv"):
+        table = {**{name: good[name] for name in ("city", "label")}, **odd}
+        with (tmp_path / file).open("w", newline="", encoding="utf-8") as stream:
+            writer = csv.writer(stream)
+            writer.writerow(table)
+            writer.writerows(zip(*table.values(), strict=True))
+    check(psi("debug", "train.csv", "test.csv", "--label", "label", folder=tmp_path))
+
+
+def test_one_row_of_each_class_is_answered(tmp_path: Path) -> None:
+    write_csv(tmp_path / "one.csv", {"x": [1.0], "label": ["a"]})
+    write_csv(tmp_path / "two.csv", {"x": [1.0, 2.0], "label": ["a", "b"]})
+    assert "all of its 1 rows" in psi("debug", "one.csv", "two.csv", "--label", "label", folder=tmp_path).err
+    check(psi("debug", "two.csv", "two.csv", "--label", "label", folder=tmp_path))
+    check(psi("debug", "two.csv", "one.csv", "--label", "label", "-o", "other", folder=tmp_path))
+
+
+CELLS = st.sampled_from(
+    ["1", "2.5", "", "a", "NA", "2020-02-30", "2020-02-03", '"q', "é", "-", "1e400", "true", "x y z"]
+)
+
+
+@settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(st.lists(st.lists(CELLS, min_size=1, max_size=4), min_size=1, max_size=12), st.sampled_from([",", ";", "\t"]))
+def test_any_small_file(tmp_path: Path, rows: list[list[str]], delimiter: str) -> None:
+    lines = [delimiter.join(["label", "u", "v"]), *(delimiter.join(row) for row in rows)]
+    (tmp_path / "any.csv").write_text("\n".join(lines), encoding="utf-8")
+    place = tmp_path / "run"
+    ran = psi("debug", "any.csv", "any.csv", "--label", "label", "-o", str(place), folder=tmp_path)
+    check(ran)
+    if place.exists():
+        for path in sorted(place.rglob("*"), reverse=True):
+            path.rmdir() if path.is_dir() else path.unlink()
+        place.rmdir()

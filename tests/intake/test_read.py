@@ -1,0 +1,154 @@
+"""Tables from files: the same rows from every format, read as they were written."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+
+from psidebug.errors import UnreadableTable
+from psidebug.intake import read_table
+
+TABLE = pa.table(
+    {
+        "n": [1, None, 3],
+        "x": [0.5, 2.0, None],
+        "day": [date(2020, 1, 2), None, date(2021, 12, 31)],
+        "city": ["Lima", 'Łódź, "x"', None],
+    }
+)
+
+
+def packed(codec: str) -> Callable[[pa.Table, Path], None]:
+    def write(table: pa.Table, path: Path) -> None:
+        with pa.CompressedOutputStream(str(path), codec) as stream:
+            pa.csv.write_csv(table, stream)
+
+    return write
+
+
+def write_stream(table: pa.Table, path: Path) -> None:
+    with pa.ipc.new_stream(str(path), table.schema) as stream:
+        stream.write_table(table)
+
+
+WRITERS: dict[str, Callable[[pa.Table, Path], object]] = {
+    "csv": pa.csv.write_csv,
+    "semicolons": lambda t, p: pa.csv.write_csv(t, p, pa.csv.WriteOptions(delimiter=";")),
+    "tabs": lambda t, p: pa.csv.write_csv(t, p, pa.csv.WriteOptions(delimiter="\t")),
+    "csv.gz": packed("gzip"),
+    "csv.zst": packed("zstd"),
+    "parquet": pa.parquet.write_table,
+    "feather": pa.feather.write_feather,
+    "stream": write_stream,
+}
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_every_format_gives_the_same_rows_whatever_the_file_is_called(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "table"
+    WRITERS[kind](TABLE, path)
+    assert read_table(path).to_pylist() == TABLE.to_pylist()
+
+
+def test_json_lines(tmp_path: Path) -> None:
+    path = tmp_path / "table.jsonl"
+    path.write_text(
+        '{"n": 1, "city": "Łódź"}\n{"n": null, "city": "a\\nb"}\n{"city": null, "x": 0.5}\n', encoding="utf-8"
+    )
+    assert read_table(path).to_pylist() == [
+        {"n": 1, "city": "Łódź", "x": None},
+        {"n": None, "city": "a\nb", "x": None},
+        {"n": None, "city": None, "x": 0.5},
+    ]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_encodings_that_say_what_they_are(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "t.csv").write_bytes("städt,y\nŁódź,1\n".encode(encoding))
+    assert read_table(tmp_path / "t.csv").to_pylist() == [{"städt": "Łódź", "y": 1}]
+
+
+def test_types_fit_every_row_not_only_the_first_ones(tmp_path: Path) -> None:
+    """pyarrow looks at the first megabyte if it is let."""
+    (tmp_path / "t.csv").write_text("a,b\n" + "1,2\n" * 600_000 + "1.5,two\n")
+    last = read_table(tmp_path / "t.csv").slice(600_000).to_pylist()
+    assert last == [{"a": 1.5, "b": "two"}]
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("2020-01-31", date(2020, 1, 31)),
+        ("2020-01-31 10:20:30", datetime(2020, 1, 31, 10, 20, 30)),
+        ("2020-01-31T10:20:30Z", datetime(2020, 1, 31, 10, 20, 30)),
+        ("31.01.2020", datetime(2020, 1, 31)),
+        ("2020/01/31", datetime(2020, 1, 31)),
+        ("01/02/2020", "01/02/2020"),
+        ("9223372036854775807", 9223372036854775807),
+        ("10:20:30", 37230),
+        ("NA", None),
+        ("true", True),
+    ],
+)
+def test_values(tmp_path: Path, written: str, read: object) -> None:
+    (tmp_path / "t.csv").write_text(f"v,w\n{written},1\n")
+    assert read_table(tmp_path / "t.csv").to_pylist()[0]["v"] == read
+
+
+def test_decimal_commas(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a;b\n1,5;x\n2,25;y\n")
+    assert read_table(tmp_path / "t.csv")["a"].to_pylist() == [1.5, 2.25]
+
+
+def test_ids_keep_their_zeros(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("id,y\n007,1\n123456789012345678901,0\n")
+    assert read_table(tmp_path / "t.csv", as_text=["id"])["id"].to_pylist() == ["007", "123456789012345678901"]
+
+
+def test_a_delimiter_in_quotes_does_not_count(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text('"a,b,c,d";e\n1;2\n')
+    assert read_table(tmp_path / "t.csv").to_pylist() == [{"a,b,c,d": 1, "e": 2}]
+
+
+def test_one_column_with_blank_values(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a\nx\n\ny\n")
+    assert read_table(tmp_path / "t.csv")["a"].to_pylist() == ["x", None, "y"]
+
+
+def test_rare_types_become_plain_ones(tmp_path: Path) -> None:
+    table = pa.table(
+        {
+            "category": pa.array(["a", "b", "a"]).dictionary_encode(),
+            "money": [Decimal("1.25"), None, Decimal("2.50")],
+            "nothing": pa.nulls(3),
+            "zoned": pa.array([datetime(2020, 1, 1, 12)] * 3, pa.timestamp("ns", "Europe/Paris")),
+            "large": pa.array(["x", "y", "z"], pa.large_string()),
+        }
+    )
+    pa.parquet.write_table(table, tmp_path / "t")
+    read = read_table(tmp_path / "t")
+    assert [str(kind) for kind in read.schema.types] == ["string", "double", "double", "timestamp[us]", "string"]
+    assert read["money"].to_pylist() == [1.25, None, 2.5]
+    assert read["zoned"][0].as_py() == datetime(2020, 1, 1, 12)
+
+
+def test_a_ragged_row_is_named_by_its_number(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text('a,b\n"two\nlines",1\n2,3,4\n')
+    with pytest.raises(
+        UnreadableTable, match=r"row 2 after the header has 3 values where the header has 2 \('2,3,4'\)"
+    ):
+        read_table(tmp_path / "t.csv")
+
+
+def test_gzip_is_told_by_its_content(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(gzip.compress(b"a,b\n1,2\n"))
+    assert read_table(str(tmp_path / "t.csv")).to_pylist() == [{"a": 1, "b": 2}]
