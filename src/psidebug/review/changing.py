@@ -1,0 +1,83 @@
+"""What is changed: verdicts, undo and redo, work in the background, imports. Each request has a key of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.requests import Request
+
+from psidebug.errors import UnknownOption
+from psidebug.review import pages
+from psidebug.review.answers import reviewer_of
+from psidebug.review.desk import Desk
+from psidebug.review.exchange import read_verdicts
+from psidebug.review.queue import Filter
+from psidebug.review.work import Workbench
+
+
+class Changing:
+    """Answers that come when the change is on disk."""
+
+    def __init__(self, desk: Desk, bench: Workbench) -> None:
+        self.desk, self.bench = desk, bench
+
+    def judge(self, request: Request, sent: Any) -> dict[str, Any]:
+        """A verdict on one row."""
+        at = self.desk.position(sent.get("at"))
+        verdict = self.desk.verdict(
+            at, str(sent.get("action")), code=_code(sent), comment=str(sent.get("comment") or "")
+        )
+        self.desk.judge([verdict], reviewer=reviewer_of(request), key=_key(sent))
+        return {"at": at, "said": f"{verdict.row}: {pages.told(verdict)}"}
+
+    def bulk(self, request: Request, sent: Any) -> dict[str, Any]:
+        """A verdict on every row of the filter."""
+        wanted, expected = Filter.read(sent.get("filter") or {}), int(sent.get("expected") or 0)
+        action, key = str(sent.get("action")), _key(sent)
+        count = self.desk.bulk(
+            wanted, action, code=_code(sent), expected=expected, reviewer=reviewer_of(request), key=key
+        )
+        return {"said": f"{count:,} rows: {pages.STATE_NAMES.get(action, action)}"}
+
+    def undo(self, request: Request, sent: Any) -> dict[str, Any]:
+        """Take the last step back."""
+        return self._stepped(
+            self.desk.store.undo(reviewer=reviewer_of(request), key=_key(sent)), "undone", "nothing to undo"
+        )
+
+    def redo(self, request: Request, sent: Any) -> dict[str, Any]:
+        """Make the step again that was taken back."""
+        return self._stepped(
+            self.desk.store.redo(reviewer=reviewer_of(request), key=_key(sent)), "redone", "nothing to redo"
+        )
+
+    def _stepped(self, number: int | None, done: str, nothing: str) -> dict[str, Any]:
+        if number is None:
+            return {"said": nothing}
+        with self.desk.lock:
+            step = self.desk.ledger().step(number)
+        what = str(step[0].row) if len(step) == 1 else f"{len(step):,} rows"
+        return {"said": f"{done}: {what}", "at": step[0].position if len(step) == 1 else None}
+
+    def begin(self, request: Request, sent: Any) -> dict[str, Any]:
+        """Retrain, or diagnose again."""
+        self.bench.begin(str(sent.get("kind")), reviewer=reviewer_of(request))
+        return {"said": "training has begun"}
+
+    def take_in(self, request: Request, sent: Any) -> dict[str, Any]:
+        """Verdicts that were made elsewhere."""
+        verdicts = read_verdicts(str(sent.get("text") or ""), self.desk.run)
+        if verdicts:
+            self.desk.judge(verdicts, reviewer=reviewer_of(request), key=_key(sent))
+        return {"said": f"{len(verdicts):,} verdicts imported"}
+
+
+def _key(sent: Any) -> str:
+    key = sent.get("key")
+    if not isinstance(key, str) or not 8 <= len(key) <= 100:
+        raise UnknownOption("the request has no key, by which a save that is tried again is known.")
+    return key
+
+
+def _code(sent: Any) -> int | None:
+    return None if sent.get("code") is None else int(sent["code"])

@@ -1,0 +1,140 @@
+"""The desk: one run under review, with its queue, its verdict store and the work that goes on in the background."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from psidebug.errors import PsiError, UnknownOption, UnknownRow
+from psidebug.review.queue import Filter, Queue
+from psidebug.review.similar import Similar
+from psidebug.review.store import open_store
+from psidebug.review.verdicts import ACTIONS, DECIDED, Ledger, Verdict
+from psidebug.runs.load import load_run
+from psidebug.runs.run import Run
+
+LONGEST_COMMENT = 2000
+"""Characters."""
+
+
+class Desk:
+    """Everything that the pages ask for and change. Whoever uses the queue or the ledger holds the lock."""
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        self.run = load_run(path)
+        self.store = open_store(self.run.path)
+        self.lock = self.store.lock
+        self.queue = Queue(self.run, self._last_ranked())
+        self._similar = threading.Lock()
+        with self.lock:
+            self.store.ledger().changed.update(self.store.current())
+            self.ledger()
+
+    def close(self) -> None:
+        """Let go of the store."""
+        self.store.close()
+
+    def ledger(self) -> Ledger:
+        """What holds now; the queue knows it too."""
+        ledger = self.store.ledger()
+        while ledger.changed:
+            position = ledger.changed.pop()
+            verdict = ledger.at(position)
+            self.queue.set_state(position, None if verdict is None else verdict.action)
+        return ledger
+
+    @cached_property
+    def _nearest(self) -> Similar:
+        return Similar(self.run)
+
+    def similar(self, position: int, count: int) -> tuple[int, ...]:
+        """Positions of training rows like this one."""
+        with self._similar:  # the first one to ask makes what is needed, the others wait
+            return self._nearest.rows(position, count)
+
+    def first(self, wanted: Filter) -> int | None:
+        """The first row that a filter lets through."""
+        with self.lock:
+            self.ledger()
+            return self.queue.select(wanted).first()
+
+    # ── verdicts ──
+
+    def position(self, asked: Any) -> int:
+        """A position that was asked for, if there is such a row."""
+        try:
+            found = int(asked)
+        except (TypeError, ValueError):
+            raise UnknownRow(f"{asked!r} is no position of a training row.") from None
+        if not 0 <= found < len(self.queue.given):
+            raise UnknownRow(f"there is no training row at position {found}: there are {len(self.queue.given)} rows.")
+        return found
+
+    def verdict(self, position: int, action: str, *, code: int | None = None, comment: str = "") -> Verdict:
+        """A verdict on a row; to correct takes the class of this code, or the proposed one."""
+        if action not in ACTIONS:
+            raise UnknownOption(f"{action!r} is no verdict; it is one of {', '.join(ACTIONS)}.")
+        if len(comment) > LONGEST_COMMENT:
+            raise UnknownOption(f"the comment has {len(comment)} characters: make it at most {LONGEST_COMMENT}.")
+        given = int(self.queue.given[position])
+        chosen = given
+        if action == "correct":
+            chosen = int(self.queue.proposed[position]) if code is None else code
+            if not 0 <= chosen < self.run.encoding.size:
+                raise UnknownOption(f"there is no class number {chosen}: there are {self.run.encoding.size} classes.")
+            action = "keep" if chosen == given else action
+        label = self.run.encoding.classes[chosen] if action in DECIDED else None
+        return Verdict(position, self.run.rows[position], action, label, comment)
+
+    def judge(self, verdicts: Sequence[Verdict], *, reviewer: str, key: str) -> int:
+        """Store verdicts as one step; they are on disk when this returns."""
+        number = self.store.record(verdicts, reviewer=reviewer, key=key)
+        with self.lock:
+            self.ledger()
+        return number
+
+    def bulk(self, wanted: Filter, action: str, *, code: int | None, expected: int, reviewer: str, key: str) -> int:
+        """The same verdict on every row of a filter, as one step; returns their number.
+
+        ``expected`` is the number that the person was shown: where it is another one by now, nothing is stored.
+        """
+        with self.lock:
+            self.ledger()
+            if (known := self.store.known(key)) is not None:  # a save that is tried again, when the filter has changed
+                return len(self.ledger().step(known))
+            rows = self.queue.select(wanted).rows.tolist()
+            if len(rows) != expected:
+                raise UnknownOption(f"there are {len(rows):,} rows by now, not {expected:,}: look again.")
+            if not rows:
+                raise UnknownOption("no row is shown, so there is nothing to decide.")
+            self.judge([self.verdict(row, action, code=code) for row in rows], reviewer=reviewer, key=key)
+            return len(rows)
+
+    def settled(self) -> dict[int, Verdict]:
+        """The verdicts that say what a label is."""
+        return {place: each for place, each in self.store.current().items() if each.action in DECIDED}
+
+    # ── after a new diagnosis ──
+
+    def rank_by(self, ranked: Run) -> None:
+        """Take the order, the figures, the slices and the causes from another diagnosis of the same rows."""
+        with self.lock:
+            self.queue = Queue(self.run, ranked)
+            self.store.ledger().changed.update(self.store.current())
+            self.ledger()
+
+    def _last_ranked(self) -> Run:
+        """The last diagnosis after this run; the run itself if there is none that can be read."""
+        for remark in reversed(self.store.remarks("diagnosed")):
+            name = Path(str(remark.about.get("directory", ""))).name  # never a place outside of the run
+            try:
+                found = load_run(self.run.path / name)
+            except PsiError:
+                continue
+            if name and len(found.given) == len(self.run.given):
+                return found
+        return self.run

@@ -1,0 +1,256 @@
+"""What the pages show, as plain data for their templates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+
+from psidebug.report.look import CONFIG
+from psidebug.report.rows import RowView, views
+from psidebug.review.desk import Desk
+from psidebug.review.outgoing import EXPORTS
+from psidebug.review.queue import SORTS, STATES, Filter
+from psidebug.review.verdicts import Verdict
+
+LISTED, SIMILAR, BUGS = 14, 6, 6
+"""Rows of the queue in sight, similar rows, and bugs of one row."""
+CELLS, LETTERS = 60, 20_000
+"""Of the row in focus so many cells and characters are shown; of the rows beside it fewer."""
+BESIDE = {"cells": 4, "letters": 130}
+STATE_NAMES = {
+    "open": "to decide",
+    "correct": "corrected",
+    "keep": "kept",
+    "skip": "skipped",
+    "second_opinion": "second opinion",
+    "all": "all",
+}
+SORT_NAMES = {"rank": "best first", "ps": "PS", "p_wrong": "probably wrong", "row": "as given"}
+
+
+@dataclass(frozen=True)
+class Bug:
+    """A misclassified test point beside the row that is a cause of it."""
+
+    number: int
+    label: str
+    predicted: str
+    ps: float
+    view: RowView
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A training row like the one in focus."""
+
+    position: int
+    label: str
+    verdict: str | None
+    view: RowView
+
+
+def render(template: str, **data: Any) -> str:
+    """A page, or a part of one."""
+    return _environment().get_template(template).render(**data)
+
+
+def page(desk: Desk, wanted: Filter, at: int | None, reviewer: str) -> dict[str, Any]:
+    """The whole screen."""
+    with desk.lock:
+        at = desk.first(wanted) if at is None else at
+        return {**queue(desk, wanted, at, reviewer), **item(desk, wanted, at), **filters(desk, wanted)}
+
+
+def filters(desk: Desk, wanted: Filter) -> dict[str, Any]:
+    """What can be chosen from."""
+    found = nw.from_native(desk.queue.ranked.slices, eager_only=True)
+    named = zip(found["condition"].to_list(), found["given"].to_list(), strict=True) if len(found) else []
+    return {
+        "run": desk.run,
+        "exports": [(name, what) for name, (what, *_) in EXPORTS.items()],
+        "verdict_of_run": desk.queue.ranked.verdict,
+        "filter": wanted,
+        "classes": [str(each) for each in desk.run.encoding.classes],
+        "slices": [f"{condition}, labelled {given}" for condition, given in named],
+        "bugs": [each.test_row for each in desk.queue.ranked.explained()],
+        "states": [(each, STATE_NAMES[each]) for each in STATES],
+        "sorts": [(each, SORT_NAMES[each]) for each in SORTS],
+    }
+
+
+def queue(desk: Desk, wanted: Filter, at: int | None, reviewer: str) -> dict[str, Any]:
+    """The list beside the focus, and how far the review is."""
+    with desk.lock:
+        ledger, rows = desk.ledger(), desk.queue
+        chosen = rows.select(wanted)
+        begin, listed = chosen.around(at, LISTED)
+        counts = rows.counts()
+        lines = [_line(desk, place, ledger.at(place)) for place in listed.tolist()]
+    total = sum(counts.values())
+    return {
+        "filter": wanted,
+        "at": at,
+        "lines": lines,
+        "begin": begin,
+        "matching": len(chosen.rows),
+        "counts": {name: count for name, count in counts.items() if name != "open"},
+        "total": total,
+        "left": counts["open"],
+        "done": total - counts["open"],
+        "state_names": STATE_NAMES,
+        "seen": ledger.seen,
+        "can_undo": ledger.next_undo(reviewer) is not None,
+        "can_redo": ledger.next_redo(reviewer) is not None,
+        "reviewer": reviewer,
+    }
+
+
+def item(desk: Desk, wanted: Filter, at: int | None) -> dict[str, Any]:
+    """The row in focus with all that is known about it."""
+    if at is None:
+        return {"at": None, "filter": wanted, "next": None, "previous": None}
+    with desk.lock:
+        rows, verdict = desk.queue, desk.ledger().at(at)
+        chosen = rows.select(wanted)
+        following, previous = chosen.next(at), chosen.previous(at)
+        classes = [str(each) for each in desk.run.encoding.classes]
+        caused = rows.bugs_of(at)
+        numbers = {name: _finite(getattr(rows, name)[at]) for name in ("ps", "low", "high", "p_wrong")}
+        given, proposed = int(rows.given[at]), int(rows.proposed[at])
+        ranked = rows.ranked
+    (view,) = views(ranked, "train", [at], cells=CELLS, letters=LETTERS)
+    return {
+        "at": at,
+        "filter": wanted,
+        "next": following,
+        "previous": previous,
+        "view": view,
+        "given": given,
+        "proposed": proposed,
+        "classes": classes,
+        **numbers,
+        "verdict": verdict,
+        "verdict_told": None if verdict is None else told(verdict),
+        "caused": len(caused),
+        "explained": _bugs(desk, caused[:BUGS]),
+    }
+
+
+def similar(desk: Desk, at: int) -> dict[str, Any]:
+    """Training rows like the one in focus, with their labels."""
+    found = desk.similar(at, SIMILAR)
+    shown = views(desk.run, "train", found, **BESIDE)
+    with desk.lock:
+        ledger = desk.ledger()
+        verdicts = [ledger.at(each) for each in found]
+    labels = [str(desk.run.encoding.classes[desk.run.given[each]]) for each in found]
+    said = [None if each is None else told(each) for each in verdicts]
+    rows = [Neighbour(*each) for each in zip(found, labels, said, shown, strict=True)]
+    return {"similar": rows, "given_label": str(desk.run.encoding.classes[desk.run.given[at]])}
+
+
+def history_plot(history: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """The error after each retraining as a Vega-Lite specification; None before the first."""
+    if not history:
+        return None
+    lines = []
+    for rows in ("validation", "test"):
+        if history[0][f"{rows}_before"] is None:
+            continue
+        lines.append({"step": 0, "error": history[0][f"{rows}_before"], "rows": rows, "corrected": 0})
+        for step, each in enumerate(history, start=1):
+            lines.append({"step": step, "error": each[f"{rows}_after"], "rows": rows, "corrected": each["corrected"]})
+    return {
+        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
+        "description": "Error of the model after each retraining",
+        "width": "container",
+        "height": 130,
+        "data": {"values": lines},
+        "mark": {"type": "line", "point": {"filled": True, "size": 45}, "clip": False},
+        "encoding": {
+            "x": {
+                "field": "step",
+                "type": "quantitative",
+                "title": "retraining",
+                "axis": {"tickMinStep": 1, "format": "d"},
+            },
+            "y": {"field": "error", "type": "quantitative", "title": "error", "scale": {"zero": True}},
+            "color": {
+                "field": "rows",
+                "type": "nominal",
+                "title": None,
+                "scale": {"range": ["var(--soft)", "var(--accent)"]},
+                "legend": {"orient": "top"},
+            },
+            "tooltip": [
+                {"field": "rows", "type": "nominal"},
+                {"field": "error", "type": "quantitative", "format": ".3f"},
+                {"field": "corrected", "type": "quantitative", "title": "labels corrected"},
+            ],
+        },
+        "config": CONFIG,
+    }
+
+
+def _bugs(desk: Desk, caused: list[tuple[int, float]]) -> list[Bug]:
+    table, encoding = desk.run.files.predictions, desk.run.encoding
+    numbers = np.array([number for number, _ in caused], dtype=np.intp)
+    label, predicted = (
+        encoding.decode(desk.run.files.codes(table.take(numbers), name)).tolist() for name in ("label", "predicted")
+    )
+    shown = views(desk.queue.ranked, "test", numbers.tolist(), **BESIDE)
+    each = zip(numbers.tolist(), map(str, label), map(str, predicted), (ps for _, ps in caused), shown, strict=True)
+    return [Bug(*one) for one in each]
+
+
+def _line(desk: Desk, place: int, verdict: Verdict | None) -> dict[str, Any]:
+    classes, rows = desk.run.encoding.classes, desk.queue
+    return {
+        "position": place,
+        "row": str(desk.run.rows[place]),
+        "given": str(classes[rows.given[place]]),
+        "proposed": str(classes[rows.proposed[place]]),
+        "p_wrong": _finite(rows.p_wrong[place]),
+        "verdict": None if verdict is None else verdict.action,
+        "told": None if verdict is None else told(verdict),
+    }
+
+
+def told(verdict: Verdict) -> str:
+    """A verdict in two words."""
+    match verdict.action:
+        case "correct":
+            return f"corrected to {verdict.label}"
+        case "keep":
+            return f"kept as {verdict.label}"
+        case "skip":
+            return "skipped"
+        case _:
+            return "second opinion wanted"
+
+
+def _finite(value: Any) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=ChoiceLoader([PackageLoader("psidebug.review"), PackageLoader("psidebug.report")]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"count": _count, "rate": lambda value: "–" if value is None else f"{value:.3f}"}
+    return environment
+
+
+def _count(number: int, name: str = "") -> str:
+    """A number with its thousands apart, and the name in the plural where there are not just one."""
+    return f"{number:,} {name}".strip() if number == 1 or not name else f"{number:,} {name}s"

@@ -1,0 +1,196 @@
+"""The queue: which rows are to be looked at, in which order, and what comes next. Made for 100,000 suspects.
+
+Every question is answered by a few passes over numpy arrays of one entry for each training row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+from urllib.parse import urlencode
+
+import numpy as np
+import numpy.typing as npt
+
+from psidebug.errors import UnknownOption
+from psidebug.labels import Codes
+from psidebug.review.verdicts import ACTIONS
+from psidebug.runs.run import Run
+
+Rows = npt.NDArray[np.intp]
+Mask = npt.NDArray[np.bool_]
+
+OPEN = 0
+STATES = ("open", *ACTIONS, "all")
+"""What a row can be: not yet decided, or with a verdict of this kind; ``all`` is no filter."""
+SORTS = ("rank", "ps", "p_wrong", "row")
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Which rows are shown, and how they are sorted."""
+
+    state: str = "open"
+    given: int | None = None
+    """Code of the given label."""
+    proposed: int | None = None
+    least: float = 0.0
+    """Smallest p_wrong."""
+    slice: int | None = None
+    bug: int | None = None
+    sort: str = "rank"
+
+    @classmethod
+    def read(cls, asked: Mapping[str, Any]) -> Filter:
+        """A filter from the words of an address."""
+        try:
+            whole = {
+                name: int(asked[name])
+                for name in ("given", "proposed", "slice", "bug")
+                if asked.get(name) not in (None, "")
+            }
+            least = float(asked.get("least") or 0.0)
+        except (TypeError, ValueError):
+            raise UnknownOption("a filter has a number where none is: choose again.") from None
+        found = cls(
+            **whole, state=str(asked.get("state") or "open"), least=least, sort=str(asked.get("sort") or "rank")
+        )
+        if found.state not in STATES or found.sort not in SORTS:
+            raise UnknownOption(f"there is no state {found.state!r}, or no sort {found.sort!r}: choose again.")
+        return found
+
+    @property
+    def address(self) -> str:
+        """The words of an address that stand for this filter."""
+        plain = Filter()
+        asked = {each.name: getattr(self, each.name) for each in fields(self)}
+        return urlencode({name: value for name, value in asked.items() if value != getattr(plain, name)})
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """The rows that a filter lets through, in their order, among those that it would whatever their state."""
+
+    walk: Rows
+    shown: Mask
+
+    @cached_property
+    def rows(self) -> Rows:
+        """Positions of the rows that are shown."""
+        return self.walk[self.shown]
+
+    def first(self) -> int | None:
+        """The first row that is shown."""
+        return int(self.rows[0]) if len(self.rows) else None
+
+    def next(self, at: int) -> int | None:
+        """The row after this one, which need not be shown any more itself."""
+        place = self._place(at)
+        later = np.flatnonzero(self.shown[place + 1 :])
+        return int(self.walk[place + 1 + later[0]]) if len(later) else None
+
+    def previous(self, at: int) -> int | None:
+        """The row before this one."""
+        earlier = np.flatnonzero(self.shown[: max(self._place(at), 0)])
+        return int(self.walk[earlier[-1]]) if len(earlier) else None
+
+    def around(self, at: int | None, count: int) -> tuple[int, Rows]:
+        """So many rows around one, and the number of rows before them."""
+        before = 0 if at is None else int(self.shown[: max(self._place(at), 0)].sum())
+        begin = max(0, min(before - count // 3, len(self.rows) - count))
+        return begin, self.rows[begin : begin + count]
+
+    def _place(self, at: int) -> int:
+        found = np.flatnonzero(self.walk == at)
+        return int(found[0]) if len(found) else -1
+
+
+class Queue:
+    """The suspects of a run, or of the last diagnosis after it, with the state of every training row."""
+
+    def __init__(self, run: Run, ranked: Run) -> None:
+        self.run, self.ranked = run, ranked
+        labels = ranked.files.labels
+        self.given: Codes = run.given
+        self.proposed: Codes = ranked.files.codes(labels, "proposed")
+        self.ps, self.low, self.high, self.p_wrong = (
+            labels[name].to_numpy().astype(np.float64) for name in ("ps", "ps_low", "ps_high", "p_wrong")
+        )
+        self.states = np.zeros(len(self.given), dtype=np.int8)
+        self._suspect = np.zeros(len(self.given), dtype=bool)
+        self._suspect[ranked.order] = True
+        self._members: dict[int, Rows] = {}
+        self._orders: dict[str, Rows] = {}
+
+    def set_state(self, position: int, action: str | None) -> None:
+        """Note the verdict that holds for a row."""
+        self.states[position] = OPEN if action is None else 1 + ACTIONS.index(action)
+
+    def select(self, wanted: Filter) -> Selection:
+        """The rows that a filter lets through."""
+        walk = self._walk(wanted)
+        kept = self.p_wrong[walk] >= wanted.least if wanted.least > 0 else np.ones(len(walk), dtype=bool)
+        for code, codes in ((wanted.given, self.given), (wanted.proposed, self.proposed)):
+            if code is not None:
+                kept &= codes[walk] == code
+        shown = kept if wanted.state == "all" else kept & (self.states[walk] == STATES.index(wanted.state))
+        return Selection(walk, shown)
+
+    def counts(self) -> dict[str, int]:
+        """Number of suspects, and of other rows with a verdict, in each state."""
+        found = np.bincount(self.states[self._suspect | (self.states > OPEN)], minlength=len(STATES) - 1)
+        return dict(zip(STATES, found.tolist(), strict=False))
+
+    def bugs_of(self, position: int) -> list[tuple[int, float]]:
+        """The bugs that a row is among the first causes of, each with its PS there, best first."""
+        return self._bugs.get(position, [])
+
+    @cached_property
+    def _bugs(self) -> dict[int, list[tuple[int, float]]]:
+        found: dict[int, list[tuple[int, float]]] = {}
+        for causes in self.ranked.explained():
+            for position, ps in zip(causes.positions.tolist(), causes.ps.tolist(), strict=True):
+                found.setdefault(position, []).append((causes.test_row, ps))
+        return {position: sorted(each, key=lambda bug: -bug[1]) for position, each in found.items()}
+
+    def _walk(self, wanted: Filter) -> Rows:
+        if wanted.bug is not None:
+            found = [each.positions for each in self.ranked.explained() if each.test_row == wanted.bug]
+            if not found:
+                raise UnknownOption(f"the causes of test row {wanted.bug} are not among the files of this run.")
+            rows: Rows = found[0]
+            if wanted.slice is not None:
+                rows = rows[np.isin(rows, self.members(wanted.slice))]
+            return rows if wanted.sort == "rank" else rows[np.argsort(self._places(wanted.sort)[rows])]
+        order = self._order(wanted.sort)
+        among = self._suspect | (self.states > OPEN)
+        if wanted.slice is not None:
+            among = np.zeros(len(order), dtype=bool)
+            among[self.members(wanted.slice)] = True
+        return order[among[order]]
+
+    def members(self, number: int) -> Rows:
+        """Positions of the rows of a slice."""
+        if number not in self._members:
+            if not 0 <= number < len(self.ranked.conditions):
+                raise UnknownOption(f"there is no slice {number}: this run has {len(self.ranked.conditions)}.")
+            self._members[number] = self.ranked.members(number)
+        return self._members[number]
+
+    def _order(self, sort: str) -> Rows:
+        """All training rows in the order of a sort; suspects first, best first, where nothing else decides."""
+        if sort not in self._orders:
+            rank = np.full(len(self.given), len(self.given), dtype=np.intp)
+            rank[self.ranked.order] = np.arange(len(self.ranked.order))
+            keys = {"ps": -np.nan_to_num(self.ps, nan=-1.0), "p_wrong": -self.p_wrong, "rank": rank}
+            first = keys.get(sort, np.arange(len(rank)))
+            self._orders[sort] = np.lexsort((np.arange(len(rank)), rank, first))
+        return self._orders[sort]
+
+    def _places(self, sort: str) -> Rows:
+        order = self._order(sort)
+        places = np.empty_like(order)
+        places[order] = np.arange(len(order))
+        return places

@@ -1,0 +1,182 @@
+"""Who may speak to the server: guards around the whole app, so that no route can forget them.
+
+1. ``Host`` must be a name of this server: a foreign name that resolves to 127.0.0.1 (DNS rebinding) is refused.
+2. What changes something must come from the page itself, by ``Sec-Fetch-Site`` and ``Origin``.
+3. Everything needs a session: a ``SameSite=Strict``, ``HttpOnly`` cookie, given once for a one-time token or, when the
+   server listens elsewhere than on this machine, for the password.
+4. Every answer carries a content security policy without inline script, inline style or ``eval``.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import secrets
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http.cookies import CookieError, SimpleCookie
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+}
+"""On every answer, also on refusals."""
+READS = ("GET", "HEAD")
+OPEN_PATHS = ("/enter", "/login", "/static/review.css")
+"""What can be reached without a session."""
+
+
+@dataclass
+class Gate:
+    """Tokens and sessions. A token lets one browser in, once."""
+
+    reviewer: str
+    """Who a session belongs to until it says another name."""
+    password: str | None = None
+    tell: Callable[[str], None] = lambda token: None
+    """Called with a fresh token when the last one was used."""
+    _tokens: set[str] = field(default_factory=set)
+    _sessions: dict[str, str] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def invite(self) -> str:
+        """A new token."""
+        token = secrets.token_urlsafe(32)
+        with self._lock:
+            self._tokens.add(token)
+        return token
+
+    def enter(self, token: str) -> str | None:
+        """A session for a token, which is of no use afterwards; None for a wrong or used one."""
+        with self._lock:
+            known = next((each for each in self._tokens if secrets.compare_digest(each.encode(), token.encode())), None)
+            if known is None:
+                return None
+            self._tokens.remove(known)
+        session = self._begin()
+        if not self._tokens:
+            self.tell(self.invite())
+        return session
+
+    def log_in(self, password: str) -> str | None:
+        """A session for the password."""
+        if self.password is None or not secrets.compare_digest(self.password.encode(), password.encode()):
+            return None
+        return self._begin()
+
+    def reviewer_of(self, session: str | None) -> str | None:
+        """Whose session it is; None if there is no such session."""
+        return None if session is None else self._sessions.get(session)
+
+    def rename(self, session: str, reviewer: str) -> None:
+        """Say who is at this browser."""
+        self._sessions[session] = reviewer
+
+    def _begin(self) -> str:
+        session = secrets.token_urlsafe(32)
+        self._sessions[session] = self.reviewer
+        return session
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where the server listens, and by which names it may be called."""
+
+    host: str
+    port: int
+    names: frozenset[str] = frozenset({"127.0.0.1", "localhost"})
+    any_number: bool = False
+    """Whether it may be called by any address in figures; no such address can be rebound to another machine."""
+
+    @property
+    def cookie(self) -> str:
+        """Name of the session's cookie: browsers keep cookies by machine, not by port."""
+        return f"psi-review-{self.port}"
+
+    def knows(self, host: str) -> bool:
+        """Whether a ``Host`` header names this server."""
+        name, _, port = host.rpartition(":")
+        if port != str(self.port):
+            return False
+        return name in self.names or (self.any_number and _is_number(name.strip("[]")))
+
+
+class Guard:
+    """The app behind its guards."""
+
+    def __init__(self, app: ASGIApp, *, gate: Gate, address: Address) -> None:
+        self.app, self.gate, self.address = app, gate, address
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse, or hand on to the app; either way with the headers of every answer."""
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            return  # no other protocol is spoken here
+        headers = Headers(scope=scope)
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                written = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    written[name] = value
+                if not scope["path"].startswith("/static/"):
+                    written["cache-control"] = "no-store"
+            await send(message)
+
+        refused = self._refused(scope["method"], scope["path"], headers)
+        if refused is None:
+            scope["session"] = session = session_of(headers, self.address)
+            scope["reviewer"] = self.gate.reviewer_of(session)
+            if scope["reviewer"] is None and scope["path"] not in OPEN_PATHS:
+                refused = self._without_session(scope["path"])
+        await (refused or self.app)(scope, receive, send_with_headers)
+
+    def _refused(self, method: str, path: str, headers: Headers) -> PlainTextResponse | None:
+        host = headers.get("host", "")
+        if not self.address.knows(host):
+            return PlainTextResponse("This server is not known by that name.", 421)
+        if method in READS:
+            return None
+        site, origin = headers.get("sec-fetch-site"), headers.get("origin")
+        own = origin in (f"http://{host}", f"https://{host}")
+        if (site is None and origin is None) or site not in (None, "same-origin") or (origin is not None and not own):
+            return PlainTextResponse("Changes are taken from this server's own page only.", 403)
+        return None
+
+    def _without_session(self, path: str) -> PlainTextResponse:
+        if self.gate.password is not None and path == "/":
+            return PlainTextResponse("", 303, {"location": "/login"})
+        return PlainTextResponse("This browser is not let in. Open the link that psi review printed last.", 401)
+
+
+def session_of(headers: Headers, address: Address) -> str | None:
+    """The session that the cookie names."""
+    cookies: SimpleCookie = SimpleCookie()
+    try:
+        cookies.load(headers.get("cookie", ""))
+    except CookieError:
+        return None
+    found = cookies.get(address.cookie)
+    return None if found is None else found.value
+
+
+def _is_number(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True

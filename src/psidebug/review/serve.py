@@ -1,0 +1,130 @@
+"""The server: where it listens, what it says about that, and how it ends."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from os import PathLike
+from typing import TYPE_CHECKING
+
+from psidebug.errors import OutputError, UnknownOption
+from psidebug.review import pages
+from psidebug.review.app import review_app, static_files
+from psidebug.review.desk import Desk
+from psidebug.review.queue import Filter
+from psidebug.review.security import Address, Gate
+
+if TYPE_CHECKING:
+    import uvicorn
+
+HOME = "127.0.0.1"
+SHORTEST_PASSWORD = 8
+GRACE = 2
+"""Seconds that open connections get when the server ends."""
+
+
+@dataclass(frozen=True, eq=False)
+class Served:
+    """A server that is ready to run."""
+
+    address: Address
+    gate: Gate
+    desk: Desk
+    server: uvicorn.Server
+    sockets: list[socket.socket]
+
+    @property
+    def link(self) -> str:
+        """What to open in a browser: with a one-time token, or the page that asks for the password."""
+        where = f"http://{_written(self.address.host)}:{self.address.port}/"
+        return where if self.gate.password is not None else f"{where}enter?token={self.gate.invite()}"
+
+    def run(self) -> None:
+        """Serve until interrupted."""
+        try:
+            self.server.run(sockets=self.sockets)
+        finally:
+            self.desk.close()
+
+
+def prepare(
+    run: str | PathLike[str],
+    *,
+    reviewer: str,
+    port: int = 0,
+    listen: str | None = None,
+    password: str | None = None,
+    tell: Callable[[str], None] = lambda link: None,
+) -> Served:
+    """A server for this run, bound to its port: on this machine only, unless ``listen`` names another address.
+
+    ``tell`` is called with a fresh link when the last one was used, for another browser.
+    """
+    import uvicorn
+
+    if listen is not None and (password is None or len(password) < SHORTEST_PASSWORD):
+        raise UnknownOption(
+            f"to listen on {listen} takes a password of {SHORTEST_PASSWORD} characters or more, in PSI_REVIEW_PASSWORD."
+        )
+    host = HOME if listen is None else listen
+    static_files()  # a broken installation is said here, not in the browser
+    desk = Desk(run)
+    _warm(desk)
+    try:
+        bound = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except OSError as error:
+        desk.close()
+        raise OutputError(
+            f"cannot listen on {host} port {port}: {error.strerror or error}. Give another --port."
+        ) from error
+    address = _address(host, bound.getsockname()[1], elsewhere=listen is not None)
+    gate = Gate(reviewer, password if listen is not None else None)
+    gate.tell = lambda token: tell(f"http://{_written(host)}:{address.port}/enter?token={token}")
+    config = uvicorn.Config(
+        review_app(desk, gate=gate, address=address),
+        log_level="warning",
+        access_log=False,  # it would hold tokens
+        server_header=False,
+        timeout_graceful_shutdown=GRACE,
+        lifespan="off",
+        ws="none",
+    )
+    return Served(address, gate, desk, uvicorn.Server(config), [bound])
+
+
+def _warm(desk: Desk) -> None:
+    """What the first screen needs once is found before there is one; similar rows, which may take longer, meanwhile."""
+    pages.page(desk, Filter(), None, "")
+    first = desk.first(Filter())
+    if first is not None:
+        threading.Thread(target=desk.similar, args=(first, pages.SIMILAR), daemon=True).start()
+
+
+def exposure(address: Address) -> str:
+    """What it means to listen elsewhere than on this machine."""
+    return (
+        f"Everyone who can reach {_written(address.host)} port {address.port} and knows the password sees the rows and "
+        f"labels of this run and can decide on them. Nothing is encrypted: use it in a network you trust, or through a "
+        f"tunnel."
+    )
+
+
+def _address(host: str, port: int, *, elsewhere: bool) -> Address:
+    if not elsewhere:
+        return Address(host, port)
+    names = {_written(host), "localhost", socket.gethostname(), socket.getfqdn()}
+    return Address(host, port, frozenset(names), any_number=_any(host))
+
+
+def _any(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_unspecified
+    except ValueError:
+        return False
+
+
+def _written(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

@@ -1,0 +1,111 @@
+"""A verdict: what a person says about one training row; and the ledger of all that was said, undone and redone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+ACTIONS = ("correct", "keep", "skip", "second_opinion")
+"""The label is another one; it is right as given; no answer; somebody else should look."""
+DECIDED = ("correct", "keep")
+"""Actions that say what the label is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a person says about one training row."""
+
+    position: int
+    row: Any
+    """The row's id."""
+    action: str
+    """One of :data:`ACTIONS`."""
+    label: Any = None
+    """The class that the row has by this verdict: another one, or the given one where it is kept; else None."""
+    comment: str = ""
+    reviewer: str = ""
+    time: str = ""
+    """When, UTC, in ISO form."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One step of a review. Nothing is ever changed or deleted: to undo is a step too."""
+
+    number: int
+    kind: str
+    """``verdicts`` (one, or many at once), ``undo``, ``redo``; other kinds are remarks, as ``retrained``."""
+    reviewer: str
+    time: str
+    target: int | None = None
+    """Of an undo or a redo: the number of the step that it undoes or redoes."""
+    about: Mapping[str, Any] = field(default_factory=dict)
+    """Of a remark: what it says."""
+    verdicts: tuple[Verdict, ...] = ()
+
+
+class Ledger:
+    """What holds after a sequence of events.
+
+    Of several verdicts on a row, by whomever, the last one that was not undone holds; a redone verdict counts as of the
+    time when it was redone. Everybody undoes his own steps, the last one first.
+    """
+
+    def __init__(self) -> None:
+        self.seen = 0
+        """Number of the last event."""
+        self.remarks: list[Event] = []
+        self.changed: set[int] = set()
+        """Positions whose verdict may be another one since the reader of this set emptied it."""
+        self._steps: dict[int, tuple[Verdict, ...]] = {}
+        self._standing: dict[int, dict[int, Verdict]] = {}  # position → number of the step → verdict, the last holds
+        self._done: dict[str, list[int]] = {}
+        self._undone: dict[str, list[int]] = {}
+
+    def apply(self, event: Event) -> None:
+        """Take one more event into account."""
+        done, undone = (each.setdefault(event.reviewer, []) for each in (self._done, self._undone))
+        if event.kind == "verdicts":
+            self._steps[event.number] = event.verdicts
+            self._stand(event.number)
+            done.append(event.number)
+            undone.clear()
+        elif event.kind == "undo" and event.target in done:
+            for verdict in self._steps[event.target]:
+                del self._standing[verdict.position][event.target]
+                self.changed.add(verdict.position)
+            done.remove(event.target)
+            undone.append(event.target)
+        elif event.kind == "redo" and event.target in undone:
+            self._stand(event.target)
+            undone.remove(event.target)
+            done.append(event.target)
+        elif event.kind not in ("undo", "redo"):
+            self.remarks.append(event)
+        self.seen = event.number
+
+    def current(self) -> dict[int, Verdict]:
+        """The verdict that holds for each row (by position) that has one."""
+        return {position: next(reversed(steps.values())) for position, steps in self._standing.items() if steps}
+
+    def at(self, position: int) -> Verdict | None:
+        """The verdict that holds for one row."""
+        return next(reversed(self._standing.get(position, {}).values()), None)
+
+    def step(self, number: int) -> Sequence[Verdict]:
+        """The verdicts of one step, whether they hold or not."""
+        return self._steps[number]
+
+    def next_undo(self, reviewer: str) -> int | None:
+        """Number of the step that this reviewer would undo."""
+        return next(reversed(self._done.get(reviewer, [])), None)
+
+    def next_redo(self, reviewer: str) -> int | None:
+        """Number of the step that this reviewer would redo."""
+        return next(reversed(self._undone.get(reviewer, [])), None)
+
+    def _stand(self, number: int) -> None:
+        for verdict in self._steps[number]:
+            self._standing.setdefault(verdict.position, {})[number] = verdict
+            self.changed.add(verdict.position)

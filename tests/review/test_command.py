@@ -1,0 +1,75 @@
+"""``psi review`` as it is typed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.review.talking import Talk
+
+PSI = str(Path(sys.executable).parent / "psi")
+
+
+@contextmanager
+def running(*arguments: str, **environment: str) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen(
+        [PSI, "review", *arguments, "--no-browser"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **environment},
+    )
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def test_it_prints_a_link_that_lets_in_and_ends_on_ctrl_c(digits_run: Path) -> None:
+    with running(str(digits_run), "--reviewer", "ann") as process:
+        assert process.stdout is not None
+        link = process.stdout.readline().strip()
+        assert link.startswith("http://127.0.0.1:")
+        talk = Talk(int(link.split(":")[2].split("/")[0]))
+        assert talk.enter(link).status == 303
+        assert talk.say("/verdict", at=3, action="keep").status == 200
+        process.send_signal(signal.SIGINT)
+        told = process.communicate(timeout=30)[1]
+        assert process.returncode == 0
+        assert "Traceback" not in told
+        assert "The review has ended" in told
+    assert not list(digits_run.glob("verdicts.sqlite-*")), "nothing is left but the store"
+
+
+def test_to_listen_elsewhere_it_says_what_that_exposes(digits_run: Path) -> None:
+    asked = {"PSI_REVIEW_PASSWORD": "correct horse"}
+    with running(str(digits_run), "--listen", "127.0.0.1", "--json", **asked) as process:
+        assert process.stderr is not None
+        assert process.stdout is not None
+        assert "knows the password sees the rows" in process.stderr.readline()
+        written = ""
+        while not written.rstrip().endswith("}"):
+            written += process.stdout.readline()
+        link = json.loads(written)["link"]
+        assert "token" not in link
+        assert Talk(int(link.split(":")[2].strip("/"))).ask("/").headers["location"] == "/login"
+
+
+def test_a_port_that_is_taken_is_said(digits_run: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        done = subprocess.run(
+            [PSI, "review", str(digits_run), "--port", port], capture_output=True, text=True, timeout=60
+        )
+    assert done.returncode == 2
+    assert f"cannot listen on 127.0.0.1 port {port}" in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1

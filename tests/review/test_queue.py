@@ -1,0 +1,197 @@
+"""The queue: who is shown, in which order, what is next; and similar rows, against plain searches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.neighbors import NearestNeighbors
+
+from psidebug.errors import UnknownOption
+from psidebug.review.desk import Desk
+from psidebug.review.queue import Filter, Selection
+from psidebug.review.similar import Similar
+from psidebug.review.verdicts import ACTIONS
+
+
+@pytest.fixture
+def desk(digits_run: Path) -> Iterator[Desk]:
+    desk = Desk(digits_run)
+    yield desk
+    desk.close()
+
+
+def rows(desk: Desk, **wanted: Any) -> list[int]:
+    found: list[int] = desk.queue.select(Filter(**wanted)).rows.tolist()
+    return found
+
+
+def judged(desk: Desk, position: int, action: str) -> None:
+    desk.judge([desk.verdict(position, action)], reviewer="ann", key=f"{position} {action}")
+
+
+def test_the_queue_is_the_runs_own_order(desk: Desk) -> None:
+    assert rows(desk) == desk.run.order.tolist()
+    assert desk.queue.counts() == {"open": len(desk.run.order), **dict.fromkeys(ACTIONS, 0)}
+
+
+def test_a_verdict_moves_a_row_to_its_state(desk: Desk) -> None:
+    order = desk.run.order.tolist()
+    for position, action in zip(order, ACTIONS, strict=False):
+        judged(desk, position, action)
+    assert rows(desk) == order[4:]
+    for position, action in zip(order, ACTIONS, strict=False):
+        assert rows(desk, state=action) == [position]
+    assert rows(desk, state="all") == order
+    assert desk.queue.counts() == {"open": len(order) - 4, **dict.fromkeys(ACTIONS, 1)}
+
+
+def test_a_row_that_is_no_suspect_joins_the_queue_when_it_is_decided(desk: Desk) -> None:
+    other = next(each for each in range(900) if each not in set(desk.run.order.tolist()))
+    judged(desk, other, "keep")
+    assert rows(desk, state="keep") == [other]
+    assert rows(desk, state="all")[-1] == other
+
+
+def test_filters_by_label_score_slice_and_bug(desk: Desk) -> None:
+    queue, order = desk.queue, desk.run.order
+    odd = desk.run.encoding.classes.index("odd")
+    assert rows(desk, given=odd) == [each for each in order if queue.given[each] == odd]
+    assert rows(desk, proposed=odd) == [each for each in order if queue.proposed[each] == odd]
+    likely = rows(desk, least=0.9)
+    assert 0 < len(likely) < len(order)
+    assert likely == [each for each in order if queue.p_wrong[each] >= 0.9]
+    assert sorted(rows(desk, slice=0)) == desk.run.members(0).tolist()
+    causes = desk.run.explained()[0]
+    assert rows(desk, bug=causes.test_row) == causes.positions.tolist()
+    both = rows(desk, bug=causes.test_row, slice=0)
+    assert both == [each for each in causes.positions.tolist() if each in set(desk.run.members(0).tolist())]
+
+
+@pytest.mark.parametrize("sort", ["ps", "p_wrong"])
+def test_sorts_by_a_score(desk: Desk, sort: str) -> None:
+    scores = getattr(desk.queue, sort)[rows(desk, sort=sort)]
+    assert np.all(np.diff(scores) <= 0)
+    assert len(np.unique(scores)) > 10
+
+
+def test_sorted_as_given_and_causes_by_a_score(desk: Desk) -> None:
+    assert rows(desk, sort="row") == sorted(desk.run.order.tolist())
+    bug = desk.run.explained()[0].test_row
+    assert np.all(np.diff(desk.queue.ps[rows(desk, bug=bug, sort="ps")]) <= 0)
+
+
+@pytest.mark.parametrize("wanted", [Filter(), Filter(sort="ps"), Filter(slice=0)])
+def test_next_and_previous_walk_the_whole_list(desk: Desk, wanted: Filter) -> None:
+    chosen = desk.queue.select(wanted)
+    walked, at = [], chosen.first()
+    while at is not None:
+        walked.append(at)
+        at = chosen.next(at)
+    assert walked == chosen.rows.tolist()
+    back, last = [], walked[-1]
+    at = last
+    while at is not None:
+        back.append(at)
+        at = chosen.previous(at)
+    assert back == walked[::-1]
+
+
+def test_what_is_next_does_not_depend_on_the_row_being_shown_still(desk: Desk) -> None:
+    first, second, third = rows(desk)[:3]
+    before = desk.queue.select(Filter()).next(second)
+    judged(desk, second, "keep")
+    after = desk.queue.select(Filter())
+    assert (before, after.next(second), after.previous(second), after.next(first)) == (third, third, first, third)
+
+
+def test_an_empty_selection_has_no_rows() -> None:
+    empty = Selection(np.array([3, 4]), np.array([False, False]))
+    assert (empty.first(), empty.next(3), empty.previous(4), empty.around(3, 5)[1].tolist()) == (None, None, None, [])
+
+
+def test_the_rows_in_sight_hold_the_one_in_focus(desk: Desk) -> None:
+    chosen = desk.queue.select(Filter())
+    for place in (0, 1, 7, 300, len(chosen.rows) - 1):
+        begin, seen = chosen.around(int(chosen.rows[place]), 14)
+        assert chosen.rows[place] in seen
+        assert seen.tolist() == chosen.rows[begin : begin + 14].tolist()
+        assert len(seen) == 14
+
+
+def test_a_filter_comes_back_from_its_address() -> None:
+    from urllib.parse import parse_qsl
+
+    wanted = Filter(state="all", given=1, least=0.25, bug=7, sort="ps")
+    assert Filter.read(dict(parse_qsl(wanted.address))) == wanted
+    assert Filter().address == ""
+    with pytest.raises(UnknownOption):
+        Filter.read({"state": "nowhere"})
+
+
+def test_bugs_of_a_row_are_those_it_is_a_cause_of(desk: Desk) -> None:
+    position = int(desk.run.order[0])
+    expected = {
+        (each.test_row, float(each.ps[each.positions.tolist().index(position)]))
+        for each in desk.run.explained()
+        if position in each.positions
+    }
+    found = desk.queue.bugs_of(position)
+    assert set(found) == expected != set()
+    assert [ps for _, ps in found] == sorted((ps for _, ps in found), reverse=True)
+
+
+# ── similar rows ──
+
+
+class Fake:
+    """As much of a run as similar rows need."""
+
+    def __init__(self, features: Any, text: str | None = None) -> None:
+        self.features = features
+        self.display = type("Display", (), {"text": text})()
+
+
+def test_similar_rows_are_the_nearest_ones(desk: Desk) -> None:
+    pixels = desk.run.features
+    spread = pixels.std(axis=0)
+    points = (pixels - pixels.mean(axis=0)) / np.where(spread > 0, spread, np.inf)
+    near = NearestNeighbors(n_neighbors=7).fit(points)
+    for position in (0, 17, 899):
+        expected = [each for each in near.kneighbors(points[[position]])[1][0].tolist() if each != position]
+        assert list(desk.similar(position, 6)) == expected
+
+
+def test_similar_texts_share_their_rare_words() -> None:
+    rng = np.random.default_rng(0)
+    words = np.array([f"word{n}" for n in range(300)])
+    texts = np.array([" ".join(rng.choice(words, 12)) for _ in range(400)], dtype=object)
+    weighed = TfidfVectorizer().fit_transform(texts)
+    similar = Similar(Fake(texts))  # type: ignore[arg-type]
+    for position in (0, 200, 399):
+        cosine = (weighed @ weighed[position].T).toarray().ravel()
+        cosine[position] = -1.0
+        found = similar.rows(position, 5)
+        assert position not in found
+        np.testing.assert_allclose(
+            cosine[list(found)], np.sort(cosine)[::-1][:5], atol=0.02
+        )  # a few words share a hash
+
+
+def test_wide_and_mixed_tables_find_the_row_that_was_copied() -> None:
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    wide = rng.normal(size=(300, 900))
+    wide[250] = wide[10] + 0.01 * rng.normal(size=900)
+    frame = pd.DataFrame(
+        {"a": rng.normal(size=300), "kind": rng.choice(list("xyzuvw"), 300), "b": rng.normal(size=300)}
+    )
+    frame.loc[250] = frame.loc[10]
+    frame.loc[3, "a"] = np.nan
+    for table in (wide, frame):
+        assert Similar(Fake(table)).rows(10, 1) == (250,)  # type: ignore[arg-type]
