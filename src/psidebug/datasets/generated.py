@@ -8,6 +8,8 @@ but then 200 random flips place the line anywhere, and its error is 0.32 to 0.66
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from psidebug.datasets.benchmark import Benchmark, Design, Sizes
@@ -67,11 +69,21 @@ def concentric(seed: int, *, test: int = CONCENTRIC.sizes.test, noise: Noise = "
 
 def linear(seed: int, *, test: int = LINEAR.sizes.test, noise: Noise = "random") -> Benchmark:
     """Logistic data: x ~ N(0, I) in 20 dimensions, w ~ N(0, I), P(Y = 1 | x) = 1 / (1 + exp(-w·x))."""
+    return _logistic(LINEAR, seed, test=test, noise=noise)
+
+
+def many_rows(rows: int, seed: int = 0, *, test: int = 100, noise: Noise = "random") -> Benchmark:
+    """The same with so many training rows, for measuring speed."""
+    design = replace(LINEAR, name=f"linear_{rows}", sizes=Sizes(train=rows, test=test, validation=1000))
+    return _logistic(design, seed, test=test, noise=noise)
+
+
+def _logistic(design: Design, seed: int, *, test: int, noise: Noise) -> Benchmark:
     rng = np.random.default_rng(seed)
-    X = rng.normal(size=(LINEAR.sizes.total, 20))
+    X = rng.normal(size=(design.sizes.total, 20))
     probability = 1.0 / (1.0 + np.exp(-X @ rng.normal(size=20)))
     labels = (rng.random(len(X)) < probability).astype(np.intp)
-    return LINEAR.benchmark(X.__getitem__, labels, test=test, noise=noise, rng=rng)
+    return design.benchmark(X.__getitem__, labels, test=test, noise=noise, rng=rng)
 
 
 def _alternating(rows: int) -> Labels:
