@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from psidebug.display import Display
+from psidebug.display import Display, pixels_of
 from psidebug.errors import UnknownOption
 from psidebug.runs import load_run
 from tests.conftest import Planted
@@ -57,3 +57,12 @@ def test_what_makes_no_sense_is_refused(planted: Planted, images: Any, said: str
 def test_text_names_a_column(planted: Planted) -> None:
     with pytest.raises(UnknownOption, match="text='note' is no column"):
         debugged(planted, text="note")
+
+
+def test_pictures_come_back_from_parquet(tmp_path: Path) -> None:
+    pictures = np.random.default_rng(0).integers(0, 255, size=(3, 4, 5, 3))
+    pd.DataFrame({"picture": pictures.tolist()}).to_parquet(tmp_path / "pictures.parquet")
+    column = pd.read_parquet(tmp_path / "pictures.parquet")["picture"]
+    assert column[0].dtype == object, "an array of arrays"
+    for value, picture in zip(column, pictures, strict=True):
+        np.testing.assert_array_equal(pixels_of(value), picture)

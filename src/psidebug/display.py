@@ -84,13 +84,20 @@ def _column(name: Any, option: str, features: Table, metadata: Table | None) -> 
     raise UnknownOption(f"{option}={name!r} is no column of the features or metadata: {there}.")
 
 
+def pixels_of(value: Any) -> Any:
+    """A picture as one array; from Parquet it comes as an array of arrays."""
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        value = [pixels_of(each) for each in value]
+    return np.asarray(value)
+
+
 def _check_pictures(name: str, values: list[Any]) -> None:
     """Every value is a path, an array of pixels, or missing."""
     for value in values:
         if is_missing(value) or isinstance(value, str | PurePath):
             continue
         try:
-            pixels = np.asarray(value)
+            pixels = pixels_of(value)
         except ValueError:
             break
         if pixels.dtype.kind not in "biuf" or pixels.ndim not in (2, 3):

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from psidebug.display import pixels_of
 from psidebug.tables import is_missing
 
 LARGEST_SIDE = 96
@@ -32,7 +33,7 @@ Range = tuple[float, float]
 def picture_of_array(values: Any, *, shape: tuple[int, ...] | None = None, spread: Range) -> str | None:
     """Numbers as a picture, gray or in three colours, the lowest of ``spread`` black and the highest white."""
     try:
-        pixels = np.asarray(values, dtype=np.float64)
+        pixels = np.asarray(pixels_of(values), dtype=np.float64)
         pixels = pixels if shape is None else pixels.reshape(shape)
     except (TypeError, ValueError):
         return None
@@ -70,7 +71,7 @@ def spread_of(arrays: Any) -> Range:
     finite: list[npt.NDArray[np.float64]] = []
     for each in arrays:
         try:
-            numbers = np.asarray(each, dtype=np.float64).ravel()
+            numbers = np.asarray(pixels_of(each), dtype=np.float64).ravel()
         except (TypeError, ValueError):
             continue
         finite.append(numbers[np.isfinite(numbers)])
