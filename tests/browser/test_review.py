@@ -43,6 +43,7 @@ class Reviewer:
         self.page.on("pageerror", lambda error: self.messages.append(str(error)))
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.goto(link)
+        self.page.wait_for_selector("#progress .progress")  # the link leads here by a page of its own; the script is up
 
     def press(self, *keys: str) -> None:
         for key in keys:
@@ -128,6 +129,11 @@ def test_the_demo_by_keyboard_alone_until_the_error_falls(room: Room, arrive: Ar
         f"{about[f'validation_{when}']:.3f}" for when in ("before", "after")
     )
     expect(ann.page.locator("#work")).to_contain_text(f"{about['bugs_fixed']} bugs fixed")
+    expect(ann.page.locator("#live")).to_contain_text(
+        f"Retrained: validation error {before:.3f} before, {now:.3f} now; "
+        f"{about['bugs_fixed']} bugs fixed, {about['points_broken']} point"
+    )
+    assert (ann.page.locator("#live").text_content() or "").endswith(" broken."), "one sentence, not the panel"
     expect(ann.page.locator("#history svg")).to_be_visible()
     assert ann.messages == []
 
@@ -303,6 +309,9 @@ def test_after_a_new_diagnosis_the_queue_is_another(room: Room, arrive: Arrive) 
     expect(ann.page.locator("#work .going")).to_have_count(0, timeout=60_000)
     expect(ann.page.locator("#focus")).to_have_attribute("data-at", str(room.desk.queue.ranked.order[0]))
     assert room.desk.queue.ranked.path != room.desk.run.path
+    left = room.desk.queue.counts()["open"]
+    expect(ann.page.locator("#work .done")).to_have_text(f"Diagnosed again: {left} suspects left to decide.")
+    expect(ann.page.locator("#live")).to_contain_text(f"Diagnosed again: {left} suspects left to decide.")
     ann.expect_progress("3 of")
     assert ann.messages == []
 
@@ -345,3 +354,162 @@ def test_the_page_fits_its_window(arrive: Arrive, scheme: Any, size: Any) -> Non
     light, dark = (sum(map(int, each[4:-1].split(", "))) for each in (ground, ink))
     assert (light > dark) == (scheme == "light")
     assert ann.messages == []
+
+
+def test_letters_and_arrows_in_a_filter_choose_and_decide_nothing(room: Room, arrive: Arrive) -> None:
+    ann = arrive()
+    ann.press("/")
+    state = ann.page.locator("select[name=state]")
+    for letter in "second":
+        ann.press(letter)
+        ann.page.wait_for_load_state("networkidle")
+    expect(state).to_have_value("second_opinion")
+    expect(ann.page.locator("#queue h2")).to_have_text("0 rows shown")
+    ann.press("ArrowUp")
+    expect(state).to_have_value("skip")
+    expect(state).to_be_focused()
+    ann.page.wait_for_load_state("networkidle")
+    expect(state).to_be_focused()
+    assert room.desk.store.log() == []
+    assert ann.messages == []
+
+
+def test_a_key_that_is_held_down_decides_once(room: Room, arrive: Arrive) -> None:
+    ann = arrive()
+    for _ in range(6):  # without keys up between them they are repeats
+        ann.page.keyboard.down("c")
+        ann.page.wait_for_timeout(60)
+    ann.page.keyboard.up("c")
+    ann.expect_saved()
+    ann.expect_progress("1 of")
+    assert len(room.desk.store.log()) == 1
+
+
+def test_any_probability_can_be_asked_for_and_others_are_refused_aloud(room: Room, arrive: Arrive) -> None:
+    ann = arrive()
+    least = ann.page.locator("input[name=least]")
+    p_wrong = room.desk.queue.p_wrong[room.desk.run.order]
+    asked = round(float(sorted(p_wrong)[len(p_wrong) // 2]), 3)
+    least.fill(str(asked))
+    ann.press("Enter")
+    expect(ann.page.locator("#queue h2")).to_have_text(f"{int((p_wrong >= asked).sum())} rows shown")
+    least.fill("1.5")
+    ann.press("Tab")
+    expect(ann.page.locator("#filters-said")).to_have_text("“Probably wrong from” is a number from 0 to 1.")
+    least.fill("0")
+    ann.press("Tab")
+    expect(ann.page.locator("#filters-said")).to_be_hidden()
+
+
+def test_unpinned_all_is_as_before_the_pin(room: Room, arrive: Arrive) -> None:
+    ann = arrive()
+    ann.judge("c")
+    before = ann.at
+    (bug, _), *_ = room.desk.queue.bugs_of(before)
+    ann.press("p")
+    expect(ann.page.locator("select[name=bug]")).to_have_value(str(bug))
+    causes = next(each for each in room.desk.run.explained() if each.test_row == bug).positions.tolist()
+    expect(ann.page.locator("#queue h2")).to_have_text(f"{len(causes)} rows shown")
+    ann.press("b")
+    expect(ann.page.locator("#bulk")).to_be_visible()
+    ann.press("Escape", "p")
+    expect(ann.page.locator("#queue h2")).to_have_text(f"{len(room.desk.run.order) - 1} rows shown")
+    expect(ann.page.locator("select[name=state]")).to_have_value("open")
+    expect(ann.page.locator("#focus")).to_have_attribute("data-at", str(before))
+
+
+def test_a_panel_that_fails_says_so_itself(room: Room, arrive: Arrive) -> None:
+    ann = arrive()
+    ann.judge("c")
+    for panel in ("similar?*", "begin"):
+        ann.context.route(f"**/{panel}", lambda route: route.abort())
+    ann.judge("c")
+    expect(ann.page.locator("#similar")).to_contain_text("the server does not answer")
+    ann.press("t")
+    expect(ann.page.locator("#work-said")).to_contain_text("The server does not answer")
+    ann.expect_saved()
+    ann.context.unroute("**/similar?*")
+    expect(ann.page.locator("#similar img").first).to_be_visible()  # found when the server is back
+    assert [each for each in ann.messages if "ERR_FAILED" not in each and "htmx" not in each] == []
+
+
+def test_without_a_server_one_verdict_waits_for_each_row(room: Room, arrive: Arrive) -> None:
+    ann = arrive()
+    one, two, three = room.desk.run.order[:3].tolist()
+    ann.page.wait_for_load_state("networkidle")  # the next row is there
+    ann.context.set_offline(True)
+    ann.press("c")
+    expect(ann.page.locator("#focus")).to_have_attribute("data-at", str(two))
+    ann.press("e")
+    expect(ann.page.locator("#focus .state")).to_have_text("waiting: kept")
+    ann.press("s", "c", "e")
+    expect(ann.page.locator("#live")).to_contain_text("waits to be saved")
+    expect(ann.page.locator("#saved")).to_contain_text("Not saved: 2 waiting")
+    ann.context.set_offline(False)
+    expect(ann.page.locator("#focus")).to_have_attribute("data-at", str(three), timeout=15_000)
+    found = room.desk.store.current()
+    assert {each: found[each].action for each in found} == {one: "correct", two: "keep"}
+    assert len(room.desk.store.log()) == 2
+
+
+def test_a_note_stays_until_its_verdict(room: Room, arrive: Arrive) -> None:
+    ann = arrive()
+    one, two = room.desk.run.order[:2].tolist()
+    ann.press("n")
+    ann.page.keyboard.type("smudged")
+    ann.press("Escape", "j")
+    expect(ann.page.locator("#focus")).to_have_attribute("data-at", str(two))
+    expect(ann.page.locator("#comment")).to_have_value("")
+    ann.press("k")
+    expect(ann.page.locator("#focus")).to_have_attribute("data-at", str(one))
+    expect(ann.page.locator("#comment")).to_have_value("smudged")
+    ann.page.reload()
+    expect(ann.page.locator("#comment")).to_have_value("smudged")
+    ann.judge("e")
+    assert room.desk.store.current()[one].comment == "smudged"
+    assert ann.page.evaluate("sessionStorage.getItem(NOTES)") == "{}"
+
+
+def test_the_head_keeps_its_height_and_words_stay_whole(arrive: Arrive) -> None:
+    ann = arrive()
+    height = "document.querySelector('.top').offsetHeight"
+    before = ann.page.evaluate(height)
+    ann.page.evaluate("status('failed', 'Not saved: 3 waiting, trying again. '.repeat(9))")
+    assert ann.page.evaluate(height) == before
+    lines = ann.page.evaluate(
+        """() => {
+            const values = ["1.284", "a word and " + "more ".repeat(20)];
+            const cells = ["note", "a_name_of_a_column"].flatMap((name) =>
+                values.map((value) => `<span>${name} <b>${value}</b></span>`));
+            document.querySelector(".shown").innerHTML = `<span class="cells">${cells.join("")}</span>`;
+            const broken = [];
+            const walk = document.createTreeWalker(document.querySelector(".shown"), NodeFilter.SHOW_TEXT);
+            while (walk.nextNode()) for (const { index, 0: word } of walk.currentNode.data.matchAll(/\\S+/g)) {
+                const range = document.createRange();
+                range.setStart(walk.currentNode, index);
+                range.setEnd(walk.currentNode, index + word.length);
+                if (range.getClientRects().length > 1) broken.push(word);
+            }
+            return broken;
+        }"""
+    )
+    assert lines == []
+
+
+def test_a_verdict_on_all_says_how_many_are_decided(arrive: Arrive) -> None:
+    ann = arrive()
+    ann.judge("c", "e")
+    ann.press("b")
+    expect(ann.page.locator("#bulk")).to_be_visible()
+    expect(ann.page.locator("#bulk-decided")).to_be_hidden()
+    ann.press("Escape")
+    ann.page.locator("select[name=state]").select_option("all")
+    ann.press("b")
+    expect(ann.page.locator("#bulk-decided")).to_contain_text("of which 2 are already decided")
+
+
+def test_the_errors_to_pin_are_counted_where_not_all_are_listed(room: Room, arrive: Arrive) -> None:
+    ann = arrive()
+    listed, bugs = len(room.desk.run.explained()), len(room.desk.run.bugs)
+    assert listed < bugs
+    expect(ann.page.locator("#filters")).to_contain_text(f"(the first {listed} of {bugs} errors)")

@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 from psidebug.cli import COMMANDS
+from psidebug.report import summarise
 from psidebug.runs import Run, load_run
 from tests.cli.folder import PSI, Ran, people, psi, spoiled
 
@@ -256,3 +257,25 @@ def test_the_real_command_in_a_pipe(folder_with_run: Path) -> None:
     assert (ran.returncode, ran.stdout) == (2, "")
     assert "Traceback" not in ran.stderr
     assert "0 to 159" in ran.stderr
+
+
+def test_a_list_without_rows_proves_nothing(folder_with_run: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty.txt").write_text("\n")
+    assert "names no rows" in failing(folder_with_run, "verify", "psi-run", "--rows", str(tmp_path / "empty.txt"))
+
+
+@pytest.mark.parametrize("kind", ["cleanlab", "csv", "jsonl"])
+def test_a_table_on_stdout_is_not_called_json(folder_with_run: Path, kind: str) -> None:
+    said = failing(folder_with_run, "export", "psi-run", "--format", kind, "-o", "-", "--json")
+    assert "give -o FILE, or no --json" in said
+
+
+def test_a_right_test_row_is_answered_with_the_wrong_ones(folder_with_run: Path, run: Run) -> None:
+    right = next(place for place in range(len(run.test)) if place not in run.bugs)
+    said = failing(folder_with_run, "explain", "psi-run", str(right))
+    assert f"The misclassified ones are {run.bugs[0]}, {run.bugs[1]}" in said
+
+
+def test_the_seed_that_is_shown_is_the_one_to_give_again(run: Run) -> None:
+    assert run.settings["seed"] == "0"
+    assert summarise(run).origin["seed"] == "0"

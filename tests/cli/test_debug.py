@@ -206,6 +206,9 @@ def test_your_own_model_from_a_file(folder: Path) -> None:
     assert wrong.code == 2
     assert "fitted on the column 'b', which train.csv does not have" in wrong.err
     assert psi(*arguments, "--model", "train.csv", "-o", "s", folder=folder).code == 2
+    both = psi(*arguments, "--model", "model.skops", "--learner", "forest", folder=folder)
+    assert (both.code, both.out) == (2, "")
+    assert "--model and --learner do not go together" in both.err
 
 
 def test_a_model_of_texts_gets_texts(folder: Path) -> None:

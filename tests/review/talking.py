@@ -20,6 +20,8 @@ class Answer:
     status: int
     headers: dict[str, str]
     text: str
+    cookies: dict[str, str] = field(default_factory=dict)
+    """Name → value of those that were set."""
 
     @property
     def json(self) -> Any:
@@ -53,7 +55,9 @@ class Talk:
             connection.endheaders(data or None)
             answer = connection.getresponse()
             found = {name.lower(): value for name, value in answer.getheaders()}
-            return Answer(answer.status, found, answer.read().decode("utf-8", "replace"))
+            set_ = [value.split(";")[0] for name, value in answer.getheaders() if name == "set-cookie"]
+            told = [(each.partition("=")[0], each.partition("=")[2]) for each in set_]
+            return Answer(answer.status, found, answer.read().decode("utf-8", "replace"), dict(told))
         finally:
             connection.close()
 
@@ -63,7 +67,7 @@ class Talk:
 
     def enter(self, link: str) -> Answer:
         answer = self.ask("/" + link.split("/", 3)[3])
-        self.cookie = answer.headers.get("set-cookie", "").split(";")[0]
+        self.cookie = "; ".join(f"{name}={value}" for name, value in answer.cookies.items())
         return answer
 
 

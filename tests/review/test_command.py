@@ -40,7 +40,7 @@ def test_it_prints_a_link_that_lets_in_and_ends_on_ctrl_c(digits_run: Path) -> N
         link = process.stdout.readline().strip()
         assert link.startswith("http://127.0.0.1:")
         talk = Talk(int(link.split(":")[2].split("/")[0]))
-        assert talk.enter(link).status == 303
+        assert talk.enter(link).status == 200
         assert talk.say("/verdict", at=3, action="keep").status == 200
         process.send_signal(signal.SIGINT)
         told = process.communicate(timeout=30)[1]

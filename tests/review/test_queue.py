@@ -14,6 +14,7 @@ from sklearn.neighbors import NearestNeighbors
 from psidebug.errors import UnknownOption
 from psidebug.review.desk import Desk
 from psidebug.review.queue import Filter, Selection
+from psidebug.review.security import Visitor
 from psidebug.review.similar import Similar
 from psidebug.review.verdicts import ACTIONS
 
@@ -31,7 +32,7 @@ def rows(desk: Desk, **wanted: Any) -> list[int]:
 
 
 def judged(desk: Desk, position: int, action: str) -> None:
-    desk.judge([desk.verdict(position, action)], reviewer="ann", key=f"{position} {action}")
+    desk.judge([desk.verdict(position, action)], visitor=Visitor("ann", "a browser"), key=f"{position} {action}")
 
 
 def test_the_queue_is_the_runs_own_order(desk: Desk) -> None:

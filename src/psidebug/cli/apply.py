@@ -26,35 +26,46 @@ def apply(
 ) -> None:
     """Write the training data with corrected labels.
 
-    The columns are those of the training file, in their order; only labels differ.
+    Only labels differ from the training file, if it is still as it was and the output is of its format. Else the
+    columns are those of the file in their order, but types and spellings of values may differ.
     """
     from psidebug.cli.chosen import corrections, one_of, proposed
-    from psidebug.cli.written import send, wrote
-    from psidebug.exports import corrected_table, kind_of, write_table
+    from psidebug.cli.written import wrote
+    from psidebug.exports import corrected_file, kind_of, write_content
     from psidebug.files import check_place
     from psidebug.runs import load_run
 
     one_of(verified=verified, reviewed=reviewed, top=top)
     piped = str(target) == "-"
+    kind = "csv" if piped else kind_of(target)[0]
     if not piped:
-        kind_of(target)
         check_place(target)
     found = load_run(run)
     if reviewed:
         decisions = _verdicts(found)
     else:
         decisions = corrections(found) if top is None else proposed(found, found.order[:top])
-    table = corrected_table(found, decisions, trace=trace)
-    given = found.encoding.decode(found.given).tolist()
-    corrected = sum(getattr(each, "label", each) != given[place] for place, each in decisions.items())
+    content, remark = corrected_file(found, decisions, kind, trace=trace)
+    if remark is not None:
+        output.remark(remark)
     if piped:
-        send(output, table, None)
+        _print(content)
         return
-    write_table(table, target)
+    write_content(content, target)
+    rows, given = len(found.given), found.encoding.decode(found.given).tolist()
+    corrected = sum(getattr(each, "label", each) != given[place] for place, each in decisions.items())
     if output.as_json:
-        wrote(output, target, table.num_rows, corrected=corrected)
+        wrote(output, target, rows, corrected=corrected)
         return
-    output.remark(f"{corrected} of {table.num_rows} labels corrected; written to {target}")
+    output.remark(f"{corrected} of {rows} labels corrected; written to {target}")
+
+
+def _print(content: bytes) -> None:
+    """The file on stdout, byte by byte where it is not UTF-8."""
+    try:
+        click.echo(content.decode("utf-8"), nl=False)
+    except UnicodeDecodeError:
+        click.echo(content, nl=False)
 
 
 def _verdicts(run: Run) -> dict[int, Any]:

@@ -78,4 +78,6 @@ def in_file(run: Run, path: Path) -> dict[int, Any]:
         if label and label not in classes:
             raise UnknownRow(f"{path} gives {row!r} the label {label!r}, which is none of {list(classes)[:6]}.")
         found |= {ids[row]: classes[label]} if label else proposed(run, [ids[row]])
+    if not found:
+        raise UnknownRow(f"{path} names no rows. Give one id a line, or id,label.")
     return found

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from psidebug.cli.options import command, file_option, seed_option, trust_pickle_option
 from psidebug.cli.output import Output
@@ -99,7 +101,14 @@ def debug(
 
     if report is not None:
         check_place(report)
-    given = None if model is None else load_model(model, trust_pickle=trust_pickle)
+    if model is not None and click.get_current_context().get_parameter_source("learner") == ParameterSource.COMMANDLINE:
+        raise click.UsageError("--model and --learner do not go together: give one of them.")
+    given = None
+    if model is not None:
+        with warnings.catch_warnings(record=True) as caught:
+            given = load_model(model, trust_pickle=trust_pickle)
+        for each in caught:
+            output.remark(f"psi: {each.message}")
     roles = Roles(label, id_, text, image, ignore)
     with output.progress() as tick:
         tick("reading", 0, 1)

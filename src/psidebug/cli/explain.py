@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from psidebug.runs import Run
 
 
-@command(example="psi explain psi-run 4")
+@command(example="psi explain psi-run")
 @run_argument
 @click.argument("test_row", type=click.IntRange(min=0), required=False)
 @click.option("--top", type=click.IntRange(min=1), default=10, show_default=True, help="How many causes to show.")

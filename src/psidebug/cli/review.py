@@ -26,13 +26,17 @@ def review(output: Output, *, run: Path, no_browser: bool, port: int, reviewer: 
     import contextlib
     import getpass
     import os
+    import signal
+    import sys
     import webbrowser
 
     from psidebug.review.serve import exposure, prepare
 
     password = None
     if listen is not None:
-        password = os.environ.get("PSI_REVIEW_PASSWORD") or click.prompt("Password", hide_input=True, err=True)
+        password = os.environ.get("PSI_REVIEW_PASSWORD")
+        if not password and sys.stdin.isatty():
+            password = click.prompt("Password", hide_input=True, err=True)
     who = reviewer or getpass.getuser()
 
     def tell(fresh: str) -> None:
@@ -49,6 +53,7 @@ def review(output: Output, *, run: Path, no_browser: bool, port: int, reviewer: 
     output.remark("Ctrl-C ends the review; every verdict that the page calls saved is on disk.")
     if not no_browser and listen is None:
         webbrowser.open(link)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # to be ended by another process is as good as Ctrl-C
     with contextlib.suppress(KeyboardInterrupt):
         served.run()
     output.remark("The review has ended.")

@@ -18,6 +18,10 @@ def send(output: Output, table: Any, target: Path | None, kind: str | None = Non
     from psidebug.files import check_place, write_whole
 
     if target is None or str(target) == "-":
+        if output.as_json:
+            raise click.UsageError(
+                "--json says what was written, and stdout has the table: give -o FILE, or no --json."
+            )
         content = encoded(table, _kind(kind) or "csv")
         if kind == "parquet" and sys.stdout.isatty():
             raise click.UsageError("Parquet is nothing to look at: give -o FILE, or send it to another program.")

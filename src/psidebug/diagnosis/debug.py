@@ -154,7 +154,7 @@ def debug(
         display = display_for(images, text, features=task.train.features, metadata=task.metadata)
         check_options(task, symptom, graybox, engine, check_fidelity=check_fidelity)
         stated = None if prior is None else _sparing(prior_of(prior, task), task.known)
-        settings = {"noise rate": "stated" if stated is not None else "not learned", "seed": str(seed)}
+        settings = {"noise rate": "stated" if stated is not None else "not learned", "seed": _seed_given(rng)}
         if len(task.bugs) == 0:
             belief = noise(task.train.codes, task.encoding.size, DEFAULT_RATE) if stated is None else stated
             return Diagnosis(task, None, (), None, belief, settings, known=_facts(task), display=display)
@@ -169,6 +169,11 @@ def debug(
                 _diagnosed(again, _carried(stated, again), symptom, graybox, engine, check_fidelity, options, tick)
             )
         return replace(first, later=tuple(later), display=display)
+
+
+def _seed_given(rng: int | np.random.Generator | None) -> str:
+    """What to give again to repeat the diagnosis."""
+    return "of a Generator" if isinstance(rng, np.random.Generator) else str(0 if rng is None else int(rng))
 
 
 def _diagnosed(

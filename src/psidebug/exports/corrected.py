@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +35,16 @@ def corrected_table(run: Run, decisions: Mapping[int, Any], *, trace: bool = Fal
     ``corrected`` (whether it is another now), ``verdict``, ``reviewer`` and ``time``; named ``psi_given`` … if the user
     has columns of these names.
     """
+    codes, made = decided(run, decisions)
+    columns = _in_order(run, labels_of(run, codes))
+    if trace:
+        added = added_columns(run, codes, made, columns)
+        columns |= {name: labels_of(run, run.given) if each is None else each for name, each in added.items()}
+    return pa.table(columns)
+
+
+def decided(run: Run, decisions: Mapping[int, Any]) -> tuple[Any, dict[int, Decision]]:
+    """The codes of all labels after these decisions, and each as a :class:`Decision`."""
     made = {place: each if isinstance(each, Decision) else Decision(each) for place, each in decisions.items()}
     outside = [place for place in made if not 0 <= place < len(run.given)]
     if outside:
@@ -43,10 +53,7 @@ def corrected_table(run: Run, decisions: Mapping[int, Any], *, trace: bool = Fal
     if made:
         labels = [each.label for each in made.values()]
         codes[np.fromiter(made, dtype=np.intp)] = run.encoding.encode(labels, where="the decisions")
-    columns = _in_order(run, labels_of(run, codes))
-    if trace:
-        columns |= _trace(run, codes, made, columns)
-    return pa.table(columns)
+    return codes, made
 
 
 def _in_order(run: Run, labels: Any) -> dict[str, Any]:
@@ -61,14 +68,16 @@ def _in_order(run: Run, labels: Any) -> dict[str, Any]:
     return {name: columns[name] for name in [*order, *(each for each in columns if each not in order)]}
 
 
-def _trace(run: Run, codes: Any, made: Mapping[int, Decision], columns: Mapping[str, Any]) -> dict[str, Any]:
+def added_columns(run: Run, codes: Any, made: Mapping[int, Decision], names: Iterable[str]) -> dict[str, Any]:
+    """The columns of the trace, named beside these names; None stands for the labels as they were given."""
+
     def told(name: str) -> Any:
         values = [getattr(made[place], name) if place in made else None for place in range(len(codes))]
         return pa.array(values, pa.string())
 
     added = {
-        "given": labels_of(run, run.given),
+        "given": None,
         "corrected": pa.array(codes != run.given),
         **{name: told(name) for name in ("verdict", "reviewer", "time")},
     }
-    return {free_name(name, columns): each for name, each in added.items()}
+    return {free_name(name, names): each for name, each in added.items()}

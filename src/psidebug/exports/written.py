@@ -40,9 +40,14 @@ def kind_of(path: str | PathLike[str]) -> tuple[str, bool]:
 
 def write_table(table: Any, path: str | PathLike[str]) -> None:
     """Write a table as the name of the file says: .csv, .jsonl, .csv.gz, .jsonl.gz, .parquet, .arrow."""
-    kind, packed = kind_of(path)
+    kind, _ = kind_of(path)
+    write_content(encoded(table, kind), path)
+
+
+def write_content(content: bytes, path: str | PathLike[str]) -> None:
+    """Write the bytes of a table, packed if the name of the file says so."""
+    _, packed = kind_of(path)
     check_place(path)
-    content = encoded(table, kind)
     write_whole(path, gzip.compress(content, mtime=0) if packed else content)
 
 

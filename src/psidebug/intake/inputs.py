@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
@@ -87,6 +88,7 @@ def inputs_from(
     texts = [name for name in features if name in plan.texts]
     source = {
         "train": Path(parts[0].name).name,
+        **_place_of(train),
         "test": Path(parts[1].name).name,
         "validation": None if parts[2] is None else Path(parts[2].name).name,
         "label": roles.label,
@@ -98,6 +100,14 @@ def inputs_from(
         "learner": learner if model is None else "given",
     }
     return Inputs(made, *parts, roles, features, kept, built, source)
+
+
+def _place_of(train: File) -> dict[str, str]:
+    """Where the training file is and what it holds, to correct labels in itself; a stream is nowhere afterwards."""
+    path = Path(train)
+    if str(path) == "-" or not path.is_file():
+        return {}
+    return {"path": str(path.absolute()), "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
 
 
 def _features_of(model: Any, names: tuple[str, ...], plan: Plan, file: str) -> tuple[str, ...]:

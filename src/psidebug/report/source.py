@@ -66,7 +66,7 @@ class Origin:
     """What a diagnosis was made from and by."""
 
     psidebug: str
-    seed: int
+    seed: str
     versions: Mapping[str, str]
     fingerprint: Mapping[str, str]
 
@@ -128,5 +128,7 @@ def labels_of(source: Source) -> Labels:
 def origin_of(source: Source) -> Origin:
     """Versions, seed and fingerprint."""
     if isinstance(source, Run):
-        return Origin(source.record["psidebug"], source.seed, dict(source.record["versions"]), source.fingerprint)
-    return Origin(psidebug.__version__, source.task.seed, versions(), fingerprint_of(source.task))
+        return Origin(
+            source.record["psidebug"], source.settings["seed"], dict(source.record["versions"]), source.fingerprint
+        )
+    return Origin(psidebug.__version__, source.settings["seed"], versions(), fingerprint_of(source.task))

@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from psidebug.errors import OutputError, PsiError, UnknownOption
+from psidebug.review.security import Visitor
 
 LARGEST_REQUEST, LARGEST_IMPORT = 100_000, 100_000_000
 """Bytes."""
@@ -45,7 +46,7 @@ def written_or_wrong(act: Change) -> Callable[[Request], Awaitable[Response]]:
         except OutputError as error:
             logging.getLogger(__name__).warning("%s", error)
             return JSONResponse({"wrong": str(error)}, 503)
-        except (PsiError, ValueError, TypeError) as error:  # PsiError, or JSON and numbers that are none
+        except (PsiError, ValueError, TypeError, OverflowError, RecursionError) as error:  # or no JSON, no number
             return JSONResponse({"wrong": str(error)}, 400)
 
     return written
@@ -62,6 +63,7 @@ async def body(request: Request, limit: int) -> bytes:
     return b"".join(parts)
 
 
-def reviewer_of(request: Request) -> str:
+def visitor_of(request: Request) -> Visitor:
     """Whose session it is."""
-    return str(request.scope["reviewer"])
+    visitor: Visitor = request.scope["visitor"]
+    return visitor

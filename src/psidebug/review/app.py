@@ -20,6 +20,7 @@ from psidebug.review.answers import Answer, Change, told_or_wrong, written_or_wr
 from psidebug.review.changing import Changing
 from psidebug.review.desk import Desk
 from psidebug.review.entrance import Entrance
+from psidebug.review.exchange import training_set
 from psidebug.review.security import Address, Gate, Guard
 from psidebug.review.showing import Showing
 from psidebug.review.work import Workbench
@@ -36,7 +37,11 @@ def review_app(desk: Desk, *, gate: Gate, address: Address) -> ASGIApp:
 def routes(desk: Desk, gate: Gate, address: Address) -> list[Route]:
     """Every address."""
     bench = Workbench(desk)
-    entrance, showing, changing = Entrance(gate, address), Showing(desk, bench), Changing(desk, bench)
+    entrance, showing, changing = (
+        Entrance(gate, address, training_set(desk.run)),
+        Showing(desk, bench),
+        Changing(desk, bench),
+    )
     reads: dict[str, Answer] = {
         "/": showing.page,
         "/board": showing.board,

@@ -8,7 +8,7 @@ from starlette.requests import Request
 
 from psidebug.errors import UnknownOption
 from psidebug.review import pages
-from psidebug.review.answers import reviewer_of
+from psidebug.review.answers import visitor_of
 from psidebug.review.desk import Desk
 from psidebug.review.exchange import read_verdicts
 from psidebug.review.queue import Filter
@@ -24,10 +24,9 @@ class Changing:
     def judge(self, request: Request, sent: Any) -> dict[str, Any]:
         """A verdict on one row."""
         at = self.desk.position(sent.get("at"))
-        verdict = self.desk.verdict(
-            at, str(sent.get("action")), code=_code(sent), comment=str(sent.get("comment") or "")
-        )
-        self.desk.judge([verdict], reviewer=reviewer_of(request), key=_key(sent))
+        comment = sent.get("comment") or ""
+        verdict = self.desk.verdict(at, str(sent.get("action")), code=_code(sent), comment=comment)
+        self.desk.judge([verdict], visitor=visitor_of(request), key=_key(sent))
         return {"at": at, "said": f"{verdict.row}: {pages.told(verdict)}"}
 
     def bulk(self, request: Request, sent: Any) -> dict[str, Any]:
@@ -35,21 +34,21 @@ class Changing:
         wanted, expected = Filter.read(sent.get("filter") or {}), int(sent.get("expected") or 0)
         action, key = str(sent.get("action")), _key(sent)
         count = self.desk.bulk(
-            wanted, action, code=_code(sent), expected=expected, reviewer=reviewer_of(request), key=key
+            wanted, action, code=_code(sent), expected=expected, visitor=visitor_of(request), key=key
         )
-        return {"said": f"{count:,} rows: {pages.STATE_NAMES.get(action, action)}"}
+        return {"said": f"{counted(count, 'row')}: {pages.STATE_NAMES.get(action, action)}"}
 
     def undo(self, request: Request, sent: Any) -> dict[str, Any]:
         """Take the last step back."""
-        return self._stepped(
-            self.desk.store.undo(reviewer=reviewer_of(request), key=_key(sent)), "undone", "nothing to undo"
-        )
+        who = visitor_of(request)
+        number = self.desk.store.undo(reviewer=who.name, browser=who.browser, key=_key(sent))
+        return self._stepped(number, "undone", "nothing to undo")
 
     def redo(self, request: Request, sent: Any) -> dict[str, Any]:
         """Make the step again that was taken back."""
-        return self._stepped(
-            self.desk.store.redo(reviewer=reviewer_of(request), key=_key(sent)), "redone", "nothing to redo"
-        )
+        who = visitor_of(request)
+        number = self.desk.store.redo(reviewer=who.name, browser=who.browser, key=_key(sent))
+        return self._stepped(number, "redone", "nothing to redo")
 
     def _stepped(self, number: int | None, done: str, nothing: str) -> dict[str, Any]:
         if number is None:
@@ -61,15 +60,25 @@ class Changing:
 
     def begin(self, request: Request, sent: Any) -> dict[str, Any]:
         """Retrain, or diagnose again."""
-        self.bench.begin(str(sent.get("kind")), reviewer=reviewer_of(request))
+        self.bench.begin(str(sent.get("kind")), reviewer=visitor_of(request).name)
         return {"said": "training has begun"}
 
     def take_in(self, request: Request, sent: Any) -> dict[str, Any]:
         """Verdicts that were made elsewhere."""
-        verdicts = read_verdicts(str(sent.get("text") or ""), self.desk.run)
-        if verdicts:
-            self.desk.judge(verdicts, reviewer=reviewer_of(request), key=_key(sent))
-        return {"said": f"{len(verdicts):,} verdicts imported"}
+        found = read_verdicts(str(sent.get("text") or ""), self.desk.run)
+        stored = self.desk.take_in(found.verdicts, visitor=visitor_of(request), key=_key(sent))
+        stayed = len(found.verdicts) - stored
+        said = [f"{counted(stored, 'verdict')} imported"]
+        if stayed:
+            said.append(f"{counted(stayed, 'row')} had a verdict as new or newer already, which stays")
+        if found.repeated:
+            said.append(f"{counted(found.repeated, 'row')} had several in the log, of which the last counts")
+        return {"said": "; ".join(said)}
+
+
+def counted(number: int, name: str) -> str:
+    """A number with what it counts, in the singular or the plural."""
+    return f"{number:,} {name}" if number == 1 else f"{number:,} {name}s"
 
 
 def _key(sent: Any) -> str:

@@ -9,16 +9,14 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from psidebug.errors import PsiError, UnknownOption, UnknownRow
+from psidebug.errors import PsiError, UnknownOption, UnknownRow, UnreadableRun
 from psidebug.review.queue import Filter, Queue
+from psidebug.review.security import Visitor
 from psidebug.review.similar import Similar
 from psidebug.review.store import open_store
-from psidebug.review.verdicts import ACTIONS, DECIDED, Ledger, Verdict
+from psidebug.review.verdicts import ACTIONS, DECIDED, Ledger, Verdict, checked_comment
 from psidebug.runs.load import load_run
 from psidebug.runs.run import Run
-
-LONGEST_COMMENT = 2000
-"""Characters."""
 
 
 class Desk:
@@ -28,7 +26,7 @@ class Desk:
         self.run = load_run(path)
         self.store = open_store(self.run.path)
         self.lock = self.store.lock
-        self.queue = Queue(self.run, self._last_ranked())
+        self.queue = Queue(self.run, *self._last_ranked())
         self._similar = threading.Lock()
         with self.lock:
             self.store.ledger().changed.update(self.store.current())
@@ -68,7 +66,7 @@ class Desk:
         """A position that was asked for, if there is such a row."""
         try:
             found = int(asked)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise UnknownRow(f"{asked!r} is no position of a training row.") from None
         if not 0 <= found < len(self.queue.given):
             raise UnknownRow(f"there is no training row at position {found}: there are {len(self.queue.given)} rows.")
@@ -78,8 +76,6 @@ class Desk:
         """A verdict on a row; to correct takes the class of this code, or the proposed one."""
         if action not in ACTIONS:
             raise UnknownOption(f"{action!r} is no verdict; it is one of {', '.join(ACTIONS)}.")
-        if len(comment) > LONGEST_COMMENT:
-            raise UnknownOption(f"the comment has {len(comment)} characters: make it at most {LONGEST_COMMENT}.")
         given = int(self.queue.given[position])
         chosen = given
         if action == "correct":
@@ -88,16 +84,27 @@ class Desk:
                 raise UnknownOption(f"there is no class number {chosen}: there are {self.run.encoding.size} classes.")
             action = "keep" if chosen == given else action
         label = self.run.encoding.classes[chosen] if action in DECIDED else None
-        return Verdict(position, self.run.rows[position], action, label, comment)
+        return Verdict(position, self.run.rows[position], action, label, checked_comment(comment))
 
-    def judge(self, verdicts: Sequence[Verdict], *, reviewer: str, key: str) -> int:
+    def judge(self, verdicts: Sequence[Verdict], *, visitor: Visitor, key: str) -> int:
         """Store verdicts as one step; they are on disk when this returns."""
-        number = self.store.record(verdicts, reviewer=reviewer, key=key)
+        number = self.store.record(verdicts, reviewer=visitor.name, browser=visitor.browser, key=key)
         with self.lock:
             self.ledger()
         return number
 
-    def bulk(self, wanted: Filter, action: str, *, code: int | None, expected: int, reviewer: str, key: str) -> int:
+    def take_in(self, verdicts: Sequence[Verdict], *, visitor: Visitor, key: str) -> int:
+        """Store verdicts made elsewhere as one step, but those on rows with one as new or newer; their number."""
+        with self.lock:
+            ledger = self.ledger()
+            if (known := self.store.known(key)) is not None:  # a save that is tried again
+                return len(ledger.step(known))
+            newer = [each for each in verdicts if each.is_after(ledger.at(each.position))]
+            if newer:
+                self.judge(newer, visitor=visitor, key=key)
+            return len(newer)
+
+    def bulk(self, wanted: Filter, action: str, *, code: int | None, expected: int, visitor: Visitor, key: str) -> int:
         """The same verdict on every row of a filter, as one step; returns their number.
 
         ``expected`` is the number that the person was shown: where it is another one by now, nothing is stored.
@@ -111,7 +118,7 @@ class Desk:
                 raise UnknownOption(f"there are {len(rows):,} rows by now, not {expected:,}: look again.")
             if not rows:
                 raise UnknownOption("no row is shown, so there is nothing to decide.")
-            self.judge([self.verdict(row, action, code=code) for row in rows], reviewer=reviewer, key=key)
+            self.judge([self.verdict(row, action, code=code) for row in rows], visitor=visitor, key=key)
             return len(rows)
 
     def settled(self) -> dict[int, Verdict]:
@@ -120,15 +127,15 @@ class Desk:
 
     # ── after a new diagnosis ──
 
-    def rank_by(self, ranked: Run) -> None:
-        """Take the order, the figures, the slices and the causes from another diagnosis of the same rows."""
+    def rank_by(self, ranked: Run, known: Sequence[int]) -> None:
+        """Take the order, the figures, the slices and the causes from a diagnosis that took these rows as known."""
         with self.lock:
-            self.queue = Queue(self.run, ranked)
+            self.queue = Queue(self.run, ranked, known)
             self.store.ledger().changed.update(self.store.current())
             self.ledger()
 
-    def _last_ranked(self) -> Run:
-        """The last diagnosis after this run; the run itself if there is none that can be read."""
+    def _last_ranked(self) -> tuple[Run, list[int]]:
+        """The last diagnosis after this run with the rows it took as known; the run itself if none can be read."""
         for remark in reversed(self.store.remarks("diagnosed")):
             name = Path(str(remark.about.get("directory", ""))).name  # never a place outside of the run
             try:
@@ -136,5 +143,14 @@ class Desk:
             except PsiError:
                 continue
             if name and len(found.given) == len(self.run.given):
-                return found
-        return self.run
+                return found, list(remark.about.get("known", []))
+        return self.run, []
+
+    def gone(self) -> UnreadableRun | None:
+        """What to say when files that this desk was opened with are no longer there; None if they are."""
+        places = [self.run.path / each["path"] for each in self.run.record["files"].values()]
+        if all(place.exists() for place in places):
+            return None
+        return UnreadableRun(
+            f"the files of {self.run.path} are gone: the run was saved anew or moved meanwhile. Restart psi review."
+        )

@@ -30,7 +30,7 @@ def _corrected(kind: str, desk: Desk) -> Parts:
 
 
 def _log(desk: Desk) -> Parts:
-    return log_lines(desk.store.log())
+    return log_lines(desk.store.log(), desk.run)
 
 
 def _tasks(desk: Desk) -> Parts:

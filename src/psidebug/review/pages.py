@@ -14,7 +14,8 @@ from psidebug.report.look import CONFIG
 from psidebug.report.rows import RowView, views
 from psidebug.review.desk import Desk
 from psidebug.review.outgoing import EXPORTS
-from psidebug.review.queue import SORTS, STATES, Filter
+from psidebug.review.queue import OPEN, SORTS, STATES, Filter
+from psidebug.review.security import Visitor
 from psidebug.review.verdicts import Verdict
 
 LISTED, SIMILAR, BUGS = 14, 6, 6
@@ -59,11 +60,11 @@ def render(template: str, **data: Any) -> str:
     return _environment().get_template(template).render(**data)
 
 
-def page(desk: Desk, wanted: Filter, at: int | None, reviewer: str) -> dict[str, Any]:
+def page(desk: Desk, wanted: Filter, at: int | None, visitor: Visitor) -> dict[str, Any]:
     """The whole screen."""
     with desk.lock:
         at = desk.first(wanted) if at is None else at
-        return {**queue(desk, wanted, at, reviewer), **item(desk, wanted, at), **filters(desk, wanted)}
+        return {**queue(desk, wanted, at, visitor), **item(desk, wanted, at), **filters(desk, wanted)}
 
 
 def filters(desk: Desk, wanted: Filter) -> dict[str, Any]:
@@ -78,18 +79,20 @@ def filters(desk: Desk, wanted: Filter) -> dict[str, Any]:
         "classes": [str(each) for each in desk.run.encoding.classes],
         "slices": [f"{condition}, labelled {given}" for condition, given in named],
         "bugs": [each.test_row for each in desk.queue.ranked.explained()],
+        "bugs_in_all": len(desk.queue.ranked.bugs),
         "states": [(each, STATE_NAMES[each]) for each in STATES],
         "sorts": [(each, SORT_NAMES[each]) for each in SORTS],
     }
 
 
-def queue(desk: Desk, wanted: Filter, at: int | None, reviewer: str) -> dict[str, Any]:
+def queue(desk: Desk, wanted: Filter, at: int | None, visitor: Visitor) -> dict[str, Any]:
     """The list beside the focus, and how far the review is."""
     with desk.lock:
         ledger, rows = desk.ledger(), desk.queue
         chosen = rows.select(wanted)
         begin, listed = chosen.around(at, LISTED)
         counts = rows.counts()
+        decided = int((rows.states[chosen.rows] > OPEN).sum())
         lines = [_line(desk, place, ledger.at(place)) for place in listed.tolist()]
     total = sum(counts.values())
     return {
@@ -98,15 +101,16 @@ def queue(desk: Desk, wanted: Filter, at: int | None, reviewer: str) -> dict[str
         "lines": lines,
         "begin": begin,
         "matching": len(chosen.rows),
+        "decided": decided,
         "counts": {name: count for name, count in counts.items() if name != "open"},
         "total": total,
         "left": counts["open"],
         "done": total - counts["open"],
         "state_names": STATE_NAMES,
         "seen": ledger.seen,
-        "can_undo": ledger.next_undo(reviewer) is not None,
-        "can_redo": ledger.next_redo(reviewer) is not None,
-        "reviewer": reviewer,
+        "can_undo": ledger.next_undo(visitor.browser) is not None,
+        "can_redo": ledger.next_redo(visitor.browser) is not None,
+        "reviewer": visitor.name,
     }
 
 

@@ -5,7 +5,8 @@ Every question is answered by a few passes over numpy arrays of one entry for ea
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -52,7 +53,9 @@ class Filter:
                 if asked.get(name) not in (None, "")
             }
             least = float(asked.get("least") or 0.0)
-        except (TypeError, ValueError):
+            if not math.isfinite(least):
+                raise ValueError
+        except (TypeError, ValueError, OverflowError):
             raise UnknownOption("a filter has a number where none is: choose again.") from None
         found = cls(
             **whole, state=str(asked.get("state") or "open"), least=least, sort=str(asked.get("sort") or "rank")
@@ -110,17 +113,23 @@ class Selection:
 class Queue:
     """The suspects of a run, or of the last diagnosis after it, with the state of every training row."""
 
-    def __init__(self, run: Run, ranked: Run) -> None:
+    def __init__(self, run: Run, ranked: Run, known: Sequence[int] = ()) -> None:
+        """``known`` are the rows whose labels ``ranked`` took from verdicts, so that it says nothing of them.
+
+        When such a verdict is undone the row stays in the queue, after the others, with what the run itself said.
+        """
         self.run, self.ranked = run, ranked
-        labels = ranked.files.labels
         self.given: Codes = run.given
-        self.proposed: Codes = ranked.files.codes(labels, "proposed")
+        settled = np.asarray(known, dtype=np.intp)
+        self.proposed: Codes = ranked.files.codes(ranked.files.labels, "proposed").copy()
+        self.proposed[settled] = run.files.codes(run.files.labels, "proposed")[settled]
         self.ps, self.low, self.high, self.p_wrong = (
-            labels[name].to_numpy().astype(np.float64) for name in ("ps", "ps_low", "ps_high", "p_wrong")
+            _column(ranked, run, name, settled) for name in ("ps", "ps_low", "ps_high", "p_wrong")
         )
         self.states = np.zeros(len(self.given), dtype=np.int8)
         self._suspect = np.zeros(len(self.given), dtype=bool)
         self._suspect[ranked.order] = True
+        self._suspect[settled] = True
         self._members: dict[int, Rows] = {}
         self._orders: dict[str, Rows] = {}
 
@@ -134,6 +143,8 @@ class Queue:
         kept = self.p_wrong[walk] >= wanted.least if wanted.least > 0 else np.ones(len(walk), dtype=bool)
         for code, codes in ((wanted.given, self.given), (wanted.proposed, self.proposed)):
             if code is not None:
+                if not 0 <= code < self.run.encoding.size:
+                    raise UnknownOption(f"there is no class number {code}: there are {self.run.encoding.size} classes.")
                 kept &= codes[walk] == code
         shown = kept if wanted.state == "all" else kept & (self.states[walk] == STATES.index(wanted.state))
         return Selection(walk, shown)
@@ -182,7 +193,8 @@ class Queue:
     def _order(self, sort: str) -> Rows:
         """All training rows in the order of a sort; suspects first, best first, where nothing else decides."""
         if sort not in self._orders:
-            rank = np.full(len(self.given), len(self.given), dtype=np.intp)
+            rank = np.full(len(self.given), 2 * len(self.given), dtype=np.intp)
+            rank[self.run.order] = len(self.given) + np.arange(len(self.run.order))
             rank[self.ranked.order] = np.arange(len(self.ranked.order))
             keys = {"ps": -np.nan_to_num(self.ps, nan=-1.0), "p_wrong": -self.p_wrong, "rank": rank}
             first = keys.get(sort, np.arange(len(rank)))
@@ -194,3 +206,9 @@ class Queue:
         places = np.empty_like(order)
         places[order] = np.arange(len(order))
         return places
+
+
+def _column(ranked: Run, run: Run, name: str, settled: Rows) -> npt.NDArray[np.float64]:
+    """A column of figures, of the settled rows those of the run itself."""
+    found, own = (each.files.labels[name].to_numpy().astype(np.float64) for each in (ranked, run))
+    return np.asarray(np.where(np.isin(np.arange(len(found)), settled), own, found))

@@ -13,7 +13,7 @@ import ipaddress
 import secrets
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.cookies import CookieError, SimpleCookie
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -38,6 +38,16 @@ OPEN_PATHS = ("/enter", "/login", "/static/review.css")
 """What can be reached without a session."""
 
 
+@dataclass(frozen=True)
+class Visitor:
+    """Who a session belongs to."""
+
+    name: str
+    """What stands beside the verdicts."""
+    browser: str
+    """Whose steps can be undone: two people may go by one name, and one may change his."""
+
+
 @dataclass
 class Gate:
     """Tokens and sessions. A token lets one browser in, once."""
@@ -48,7 +58,7 @@ class Gate:
     tell: Callable[[str], None] = lambda token: None
     """Called with a fresh token when the last one was used."""
     _tokens: set[str] = field(default_factory=set)
-    _sessions: dict[str, str] = field(default_factory=dict)
+    _sessions: dict[str, Visitor] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def invite(self) -> str:
@@ -58,35 +68,35 @@ class Gate:
             self._tokens.add(token)
         return token
 
-    def enter(self, token: str) -> str | None:
+    def enter(self, token: str, *, browser: str) -> str | None:
         """A session for a token, which is of no use afterwards; None for a wrong or used one."""
         with self._lock:
             known = next((each for each in self._tokens if secrets.compare_digest(each.encode(), token.encode())), None)
             if known is None:
                 return None
             self._tokens.remove(known)
-        session = self._begin()
+        session = self._begin(browser)
         if not self._tokens:
             self.tell(self.invite())
         return session
 
-    def log_in(self, password: str) -> str | None:
+    def log_in(self, password: str, *, browser: str) -> str | None:
         """A session for the password."""
         if self.password is None or not secrets.compare_digest(self.password.encode(), password.encode()):
             return None
-        return self._begin()
+        return self._begin(browser)
 
-    def reviewer_of(self, session: str | None) -> str | None:
+    def visitor(self, session: str | None) -> Visitor | None:
         """Whose session it is; None if there is no such session."""
         return None if session is None else self._sessions.get(session)
 
     def rename(self, session: str, reviewer: str) -> None:
         """Say who is at this browser."""
-        self._sessions[session] = reviewer
+        self._sessions[session] = replace(self._sessions[session], name=reviewer)
 
-    def _begin(self) -> str:
+    def _begin(self, browser: str) -> str:
         session = secrets.token_urlsafe(32)
-        self._sessions[session] = self.reviewer
+        self._sessions[session] = Visitor(self.reviewer, browser)
         return session
 
 
@@ -139,9 +149,9 @@ class Guard:
 
         refused = self._refused(scope["method"], scope["path"], headers)
         if refused is None:
-            scope["session"] = session = session_of(headers, self.address)
-            scope["reviewer"] = self.gate.reviewer_of(session)
-            if scope["reviewer"] is None and scope["path"] not in OPEN_PATHS:
+            scope["session"] = session = cookie_of(headers, self.address.cookie)
+            scope["visitor"] = self.gate.visitor(session)
+            if scope["visitor"] is None and scope["path"] not in OPEN_PATHS:
                 refused = self._without_session(scope["path"])
         await (refused or self.app)(scope, receive, send_with_headers)
 
@@ -163,14 +173,14 @@ class Guard:
         return PlainTextResponse("This browser is not let in. Open the link that psi review printed last.", 401)
 
 
-def session_of(headers: Headers, address: Address) -> str | None:
-    """The session that the cookie names."""
+def cookie_of(headers: Headers, name: str) -> str | None:
+    """What a cookie says; None if there is no such cookie."""
     cookies: SimpleCookie = SimpleCookie()
     try:
         cookies.load(headers.get("cookie", ""))
     except CookieError:
         return None
-    found = cookies.get(address.cookie)
+    found = cookies.get(name)
     return None if found is None else found.value
 
 

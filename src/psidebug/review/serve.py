@@ -15,7 +15,7 @@ from psidebug.review import pages
 from psidebug.review.app import review_app, static_files
 from psidebug.review.desk import Desk
 from psidebug.review.queue import Filter
-from psidebug.review.security import Address, Gate
+from psidebug.review.security import Address, Gate, Visitor
 
 if TYPE_CHECKING:
     import uvicorn
@@ -97,7 +97,7 @@ def prepare(
 
 def _warm(desk: Desk) -> None:
     """What the first screen needs once is found before there is one; similar rows, which may take longer, meanwhile."""
-    pages.page(desk, Filter(), None, "")
+    pages.page(desk, Filter(), None, Visitor("", ""))
     first = desk.first(Filter())
     if first is not None:
         threading.Thread(target=desk.similar, args=(first, pages.SIMILAR), daemon=True).start()

@@ -7,8 +7,9 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 
+from psidebug.errors import UnreadableRun
 from psidebug.review import pages
-from psidebug.review.answers import reviewer_of
+from psidebug.review.answers import visitor_of
 from psidebug.review.desk import Desk
 from psidebug.review.outgoing import EXPORTS
 from psidebug.review.queue import Filter
@@ -40,7 +41,7 @@ class Showing:
     def queue(self, request: Request) -> Response:
         """The list, and how far the review is."""
         wanted, at = self._asked(request)
-        return HTMLResponse(pages.render("queue.html", **pages.queue(self.desk, wanted, at, reviewer_of(request))))
+        return HTMLResponse(pages.render("queue.html", **pages.queue(self.desk, wanted, at, visitor_of(request))))
 
     def similar(self, request: Request) -> Response:
         """Rows like the one in focus."""
@@ -67,7 +68,10 @@ class Showing:
             return Response("There is no such export.", 404, media_type="text/plain")
         _, kind, write = EXPORTS[name]
         headers = {"content-disposition": f'attachment; filename="{name}"'}
-        return StreamingResponse(write(self.desk), media_type=kind, headers=headers)
+        try:
+            return StreamingResponse(write(self.desk), media_type=kind, headers=headers)
+        except (FileNotFoundError, UnreadableRun) as error:
+            raise self.desk.gone() or error from None
 
     def _asked(self, request: Request) -> tuple[Filter, int | None]:
         at = request.query_params.get("at")
@@ -75,8 +79,11 @@ class Showing:
 
     def _page(self, request: Request) -> dict[str, Any]:
         wanted, at = self._asked(request)
-        return pages.page(self.desk, wanted, at, reviewer_of(request))
+        return pages.page(self.desk, wanted, at, visitor_of(request))
 
     def _work(self) -> dict[str, Any]:
-        history = self.bench.history()
-        return {"job": self.bench.job, "last": history[-1] if history else None, "retrained": len(history)}
+        job, history = self.bench.job, self.bench.history()  # the job first: when it has ended, so has its history
+        with self.desk.lock:
+            suspects = self.desk.queue.counts()["open"]
+        last = history[-1] if history else None
+        return {"job": job, "last": last, "retrained": len(history), "suspects": suspects}

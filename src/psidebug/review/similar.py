@@ -8,6 +8,7 @@ texts) only an even part of them is looked at, so that an answer takes milliseco
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from psidebug.runs.run import Run
-from psidebug.tables import Table, column_of, columns, is_frame, row_count, take
+from psidebug.tables import Table, column_of, columns, is_frame, is_missing, row_count, take
 
 WIDTH = 64
 MOST, MOST_TEXTS = 100_000, 20_000
@@ -59,8 +60,9 @@ class _Numbers:
 
     def __init__(self, table: Table, among: Rows) -> None:
         self._table = table
+        self._numeric = _numeric(table)
         sample = take(table, among[:: max(1, len(among) // BLOCK)])
-        raw = _raw(sample)
+        raw = _raw(sample, self._numeric)
         self._mean = np.asarray(raw.mean(axis=0)).ravel().astype(np.float32)
         square = raw.multiply(raw).mean(axis=0) if sp.issparse(raw) else (raw**2).mean(axis=0)
         spread = np.sqrt(np.maximum(np.asarray(square).ravel() - self._mean**2, 0.0))
@@ -81,7 +83,7 @@ class _Numbers:
         return np.asarray(2.0 * (self._all @ point) - self._norms, dtype=np.float32)
 
     def _points(self, positions: Rows) -> Floats:
-        raw = _raw(take(self._table, positions))
+        raw = _raw(take(self._table, positions), self._numeric)
         if self._project is None:
             dense = raw.toarray() if sp.issparse(raw) else raw
             return np.asarray((dense - self._mean) * self._scale, dtype=np.float32)
@@ -108,7 +110,14 @@ class _Words:
         return np.asarray((self._all @ point.T).toarray().ravel(), dtype=np.float32)
 
 
-def _raw(table: Table) -> Any:
+def _numeric(table: Table) -> tuple[bool, ...]:
+    """Which columns are numbers, by all rows: a few rows alone, as some whose value is missing, could seem to be."""
+    if is_frame(table):
+        return tuple(column_of(table, str(name)).numeric for name in table.columns)
+    return tuple(each.numeric for each in columns(table))
+
+
+def _raw(table: Table, numeric: Sequence[bool]) -> Any:
     """Rows as numbers: what is missing is 0, and other values are hashed with the name of their column."""
     if sp.issparse(table):
         return sp.csr_array(table, dtype=np.float32)
@@ -117,10 +126,18 @@ def _raw(table: Table) -> Any:
     from sklearn.feature_extraction import FeatureHasher
 
     every = columns(table)
-    numbers = [np.nan_to_num(each.values.astype(np.float32)) for each in every if each.numeric]
-    words = [[f"{each.name}={value}" for value in each.values.tolist()] for each in every if not each.numeric]
+    kinds = list(zip(every, numeric, strict=True))
+    numbers = [np.nan_to_num(each.values.astype(np.float32)) for each, number in kinds if number]
+    words = [[f"{each.name}={_word(one)}" for one in each.values.tolist()] for each, number in kinds if not number]
     parts = [np.stack(numbers, axis=1)] if numbers else []
     if words:
         hasher = FeatureHasher(HASHED, input_type="string", alternate_sign=False)
         parts.append(hasher.transform(map(list, zip(*words, strict=True))).toarray().astype(np.float32))
     return np.concatenate(parts, axis=1)
+
+
+def _word(value: Any) -> str:
+    """A value as a word that is the same whatever the other rows are: alone, 1 among words would be 1.0."""
+    if is_missing(value):
+        return ""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

@@ -1,7 +1,8 @@
 """The verdict store: SQLite in the run directory, append-only.
 
 A step is on disk when the call that stores it returns (write-ahead log, ``synchronous=FULL``). It is stored once
-however often it is tried (``key``). Several people and processes write at once; each waits for the other.
+however often it is tried (``key``). Several people and processes write at once; each waits for the other. A file that
+was deleted or moved while it is open would take every write and keep none, so each write looks whether it is there.
 """
 
 from __future__ import annotations
@@ -55,6 +56,7 @@ class Store:
         try:
             self._connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
             _patiently(self._prepare)
+            self._opened = {each: _identity(each) for each in (path, Path(f"{path}-wal"))}
         except sqlite3.DatabaseError as error:
             raise _told(error, path) from error
 
@@ -109,19 +111,24 @@ class Store:
 
     # ── what is added ──
 
-    def record(self, verdicts: Iterable[Verdict], *, reviewer: str, key: str | None = None) -> int:
-        """Store verdicts as one step, and return its number; one without reviewer or time gets them here."""
+    def record(
+        self, verdicts: Iterable[Verdict], *, reviewer: str, browser: str | None = None, key: str | None = None
+    ) -> int:
+        """Store verdicts as one step, and return its number; one without reviewer or time gets them here.
+
+        The step is the browser's, whatever name stands there; where no browser is given it is the reviewer's.
+        """
         made = now()
         lines = [_checked(each, reviewer, made) for each in verdicts]
-        return self._add("verdicts", reviewer, key, made, lines=lines)
+        return self._add("verdicts", reviewer, key, made, lines=lines, about=_of(browser))
 
-    def undo(self, *, reviewer: str, key: str | None = None) -> int | None:
-        """Undo this reviewer's last step, and return its number; None if there is none."""
-        return self._step_back("undo", Ledger.next_undo, reviewer, key)
+    def undo(self, *, reviewer: str, browser: str | None = None, key: str | None = None) -> int | None:
+        """Undo the last step of this browser, or reviewer, and return its number; None if there is none."""
+        return self._step_back("undo", Ledger.next_undo, reviewer, browser, key)
 
-    def redo(self, *, reviewer: str, key: str | None = None) -> int | None:
-        """Redo the step that this reviewer undid last, and return its number; None if there is none."""
-        return self._step_back("redo", Ledger.next_redo, reviewer, key)
+    def redo(self, *, reviewer: str, browser: str | None = None, key: str | None = None) -> int | None:
+        """Redo the step that was undone last there, and return its number; None if there is none."""
+        return self._step_back("redo", Ledger.next_redo, reviewer, browser, key)
 
     def remark(self, kind: str, about: Mapping[str, Any], *, reviewer: str, key: str | None = None) -> int:
         """Store something that is no verdict, as the result of a retraining."""
@@ -130,16 +137,21 @@ class Store:
         return self._add(kind, reviewer, key, now(), about=about)
 
     def _step_back(
-        self, kind: str, choose: Callable[[Ledger, str], int | None], reviewer: str, key: str | None
+        self,
+        kind: str,
+        choose: Callable[[Ledger, str], int | None],
+        reviewer: str,
+        browser: str | None,
+        key: str | None,
     ) -> int | None:
         def write() -> int | None:
             with self._writing():
                 if key is not None and (known := self._known(key)):
                     return known[1]
                 self._catch_up()
-                target = choose(self._ledger, reviewer)
+                target = choose(self._ledger, browser or reviewer)
                 if target is not None:
-                    self._insert(kind, reviewer, key, now(), target=target)
+                    self._insert(kind, reviewer, key, now(), target=target, about=_of(browser))
                 return target
 
         return self._stored(write)
@@ -160,9 +172,21 @@ class Store:
     def _stored(self, write: Callable[[], T]) -> T:
         with self.lock:
             try:
-                return _patiently(write)
+                self._check_there()  # else nothing is written, so that it can be tried again when the run is back
+                stored = _patiently(write)
             except sqlite3.DatabaseError as error:
                 raise OutputError(f"the verdict could not be stored in {self.path}: {error}. Try again.") from error
+            self._check_there()
+            return stored
+
+    def _check_there(self) -> None:
+        """The paths must still lead to the files that are open, by device and inode."""
+        for path, opened in self._opened.items():
+            if opened is not None and _identity(path) != opened:
+                raise OutputError(
+                    f"the run is gone from {self.path.parent}, or its {path.name} is: it was deleted, moved or "
+                    f"replaced; nothing is saved. Put it back, or restart psi review."
+                )
 
     def known(self, key: str) -> int | None:
         """Number of the step that was stored under this key; None if there is none."""
@@ -213,6 +237,20 @@ class Store:
             )
             verdicts = tuple(_verdict(line) for line in lines)
             yield Event(number, kind, reviewer, made, target, json.loads(about), verdicts)
+
+
+def _of(browser: str | None) -> dict[str, str]:
+    """What is written about a step: whose it is."""
+    return {} if browser is None else {"browser": browser}
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Device and inode of the file that a path leads to; None if to none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _checked(verdict: Verdict, reviewer: str, made: str) -> tuple[Any, ...]:

@@ -2,14 +2,50 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
+
+from psidebug.errors import UnknownOption
 
 ACTIONS = ("correct", "keep", "skip", "second_opinion")
 """The label is another one; it is right as given; no answer; somebody else should look."""
 DECIDED = ("correct", "keep")
 """Actions that say what the label is."""
+LONG_AGO = datetime.min.replace(tzinfo=UTC)
+LONGEST_NAME, LONGEST_COMMENT = 100, 2000
+"""Characters."""
+
+
+def moment(written: str) -> datetime:
+    """The time that an ISO text says, UTC unless it says another zone; long ago for what is no such text."""
+    try:
+        found = datetime.fromisoformat(written)
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return LONG_AGO
+
+
+def checked_name(name: Any) -> str:
+    """The name of a reviewer, if it can be one."""
+    return _checked(name, "name", LONGEST_NAME, allowed="")
+
+
+def checked_comment(comment: Any) -> str:
+    """A comment, if it can be one; it may have several lines."""
+    return _checked(comment, "comment", LONGEST_COMMENT, allowed="\n\r\t")
+
+
+def _checked(text: Any, what: str, longest: int, *, allowed: str) -> str:
+    if not isinstance(text, str):
+        raise UnknownOption(f"the {what} is {text!r:.60}, which is no text: write one.")
+    if len(text) > longest:
+        raise UnknownOption(f"the {what} has {len(text)} characters: make it at most {longest}.")
+    if any(unicodedata.category(each) in ("Cc", "Cs") and each not in allowed for each in text):
+        raise UnknownOption(f"the {what} has characters that cannot be shown: leave them out.")
+    return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +64,10 @@ class Verdict:
     time: str = ""
     """When, UTC, in ISO form."""
 
+    def is_after(self, other: Verdict | None) -> bool:
+        """Whether it is newer than another verdict; one without a time is made now."""
+        return other is None or not self.time or moment(self.time) > moment(other.time)
+
 
 @dataclass(frozen=True, slots=True)
 class Event:
@@ -41,15 +81,21 @@ class Event:
     target: int | None = None
     """Of an undo or a redo: the number of the step that it undoes or redoes."""
     about: Mapping[str, Any] = field(default_factory=dict)
-    """Of a remark: what it says."""
+    """Of a remark: what it says. Of a step: the ``browser`` that it was made in."""
     verdicts: tuple[Verdict, ...] = ()
+
+    @property
+    def owner(self) -> str:
+        """Who may undo it: the browser, where it is known, since two people may go by one name."""
+        return str(self.about.get("browser") or self.reviewer)
 
 
 class Ledger:
     """What holds after a sequence of events.
 
     Of several verdicts on a row, by whomever, the last one that was not undone holds; a redone verdict counts as of the
-    time when it was redone. Everybody undoes his own steps, the last one first.
+    time when it was redone. Everybody undoes the steps of his own browser, the last one
+    first.
     """
 
     def __init__(self) -> None:
@@ -65,7 +111,7 @@ class Ledger:
 
     def apply(self, event: Event) -> None:
         """Take one more event into account."""
-        done, undone = (each.setdefault(event.reviewer, []) for each in (self._done, self._undone))
+        done, undone = (each.setdefault(event.owner, []) for each in (self._done, self._undone))
         if event.kind == "verdicts":
             self._steps[event.number] = event.verdicts
             self._stand(event.number)
@@ -97,13 +143,13 @@ class Ledger:
         """The verdicts of one step, whether they hold or not."""
         return self._steps[number]
 
-    def next_undo(self, reviewer: str) -> int | None:
-        """Number of the step that this reviewer would undo."""
-        return next(reversed(self._done.get(reviewer, [])), None)
+    def next_undo(self, owner: str) -> int | None:
+        """Number of the step that this browser, or reviewer, would undo."""
+        return next(reversed(self._done.get(owner, [])), None)
 
-    def next_redo(self, reviewer: str) -> int | None:
-        """Number of the step that this reviewer would redo."""
-        return next(reversed(self._undone.get(reviewer, [])), None)
+    def next_redo(self, owner: str) -> int | None:
+        """Number of the step that this browser, or reviewer, would redo."""
+        return next(reversed(self._undone.get(owner, [])), None)
 
     def _stand(self, number: int) -> None:
         for verdict in self._steps[number]:

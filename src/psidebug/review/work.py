@@ -78,8 +78,8 @@ class Workbench:
     def _do(self, act: Callable[[Job, str], None], job: Job, reviewer: str) -> None:
         try:
             act(job, reviewer)
-        except PsiError as error:
-            job.failed = str(error)
+        except (PsiError, FileNotFoundError) as error:
+            job.failed = str(self.desk.gone() or error)
         except Exception as error:  # the page says it; the server goes on
             job.failed = f"an error of Psi itself: {type(error).__name__}: {error}"
         finally:
@@ -100,9 +100,9 @@ class Workbench:
         count = len(self.desk.store.remarks("diagnosed"))
         place = next(each for n in range(count + 1, count + 1000) if not (each := self._place(n)).exists())
         save_run(diagnosis, place)
-        self.desk.rank_by(load_run(place))
+        self.desk.rank_by(load_run(place), sorted(settled))
         about = {"directory": place.name, "settled": len(settled), "verdict": diagnosis.verdict}
-        self.desk.store.remark("diagnosed", about, reviewer=reviewer)
+        self.desk.store.remark("diagnosed", about | {"known": sorted(settled)}, reviewer=reviewer)
 
     def _place(self, number: int) -> Any:
         return self.desk.run.path / f"again-{number:03d}"

@@ -9,8 +9,8 @@ const POLL = 2000;
 // ── where we are ──
 
 const filter = () => {
-  const form = new FormData($("filters"));
-  return Object.fromEntries([...form.entries()].filter(([, value]) => value !== ""));
+  const form = $("filters");
+  return Object.fromEntries([...new FormData(form).entries()].filter(([name, value]) => value !== "" && form.elements[name].validity.valid));
 };
 const words = (more = {}) => new URLSearchParams({ ...filter(), ...more }).toString();
 const focus = () => $("focus").dataset;
@@ -21,6 +21,19 @@ async function read(path) {
   if (!answer.ok) throw new Error((await answer.text()).slice(0, 300));
   return answer.text();
 }
+
+// ── notes that no verdict has taken along yet, by row: kept over moves and a reload ──
+
+const NOTES = `psi-notes-${RUN}`;
+const notes = JSON.parse(sessionStorage.getItem(NOTES) || "{}");
+function note(at, text) {
+  if (text === undefined) delete notes[at]; else notes[at] = text;
+  sessionStorage.setItem(NOTES, JSON.stringify(notes));
+}
+function recall() {
+  if ($("comment") && notes[focus().at] !== undefined) $("comment").value = notes[focus().at];
+}
+document.addEventListener("input", (event) => { if (event.target.id === "comment") note(focus().at, event.target.value); });
 
 // ── the row in focus; the next one is fetched before it is asked for ──
 
@@ -33,24 +46,35 @@ const fetched = (at) => {
 
 let moves = 0;
 let moving = false; // on the way to another row: a key that decides would hit the one that is left
-async function show(at, { quiet = false } = {}) {
-  if (quiet && moving) return;
+let stuck = ""; // the row with a verdict that waits, when the next row cannot be had
+async function show(at, { quiet = false } = {}) { // whether the row is there, or another one was asked for since
+  if (quiet && (moving || stuck)) return true;
   const turn = quiet ? moves : ++moves;
   moving ||= !quiet;
   let html;
-  try { html = await fetched(at); } catch (error) { moving = false; failed(error); return; }
+  try { html = await fetched(at); } catch (error) {
+    if (turn !== moves) return true;
+    moving = false;
+    failed(error);
+    return false;
+  }
   const typing = $("comment") === document.activeElement;
-  if (turn !== moves || (quiet && typing)) return;
+  if (turn !== moves || (quiet && typing)) return true;
   moving = false;
+  stuck = "";
   $("item").innerHTML = html;
   window.htmx.process($("item"));
+  recall();
   if (!quiet) {
-    $("focus").focus({ preventScroll: true });
+    // Letters on their way into a control must not become verdicts.
+    if (typing && $("comment")) $("comment").focus({ preventScroll: true });
+    else if (!document.activeElement.closest("#filters, dialog")) $("focus").focus({ preventScroll: true });
     announce(focus().tell || "Nothing is left in this filter.");
   }
   history.replaceState(null, "", `/?${words(focus().at ? { at: focus().at } : {})}`);
   await list();
   if (focus().next) fetched(focus().next).catch(() => {});
+  return true;
 }
 
 let lists = 0;
@@ -59,7 +83,7 @@ async function list() {
   try {
     const html = await read(`/queue?${words(focus().at ? { at: focus().at } : {})}`);
     if (turn === lists) { $("queue").innerHTML = html; marked(); }
-  } catch (error) { failed(error); }
+  } catch { /* the list stays as it was; the poll says whether the server answers */ }
 }
 
 function marked() {
@@ -82,7 +106,7 @@ const newKey = () => [...crypto.getRandomValues(new Uint8Array(16))].map((b) => 
 
 function status(state, text) {
   $("saved").dataset.state = state;
-  $("saved").textContent = text;
+  $("saved").textContent = $("saved").title = text;
 }
 function failed(error) {
   status("failed", outbox.length
@@ -118,30 +142,62 @@ async function flush() {
     keep();
     ahead = new Map([...ahead].filter(([address]) => address.includes(`at=${focus().next}`)));
     const told = await answer.json().catch(() => ({ wrong: "The server gave no answer." }));
-    if (told.wrong) { status("wrong", told.wrong); announce(told.wrong); continue; }
+    const waited = path === "/verdict" && stuck === String(body.at);
+    if (waited) stuck = "";
+    if (told.wrong) {
+      status("wrong", told.wrong);
+      announce(told.wrong);
+      if (body.comment) note(body.at, body.comment);
+      continue;
+    }
     status("saved", `Saved. ${told.said}`);
     announce(`Saved. ${told.said}`);
     if (path === "/undo" || path === "/redo") { ahead.clear(); await show(told.at ?? focus().at); }
     if (path === "/bulk") { ahead.clear(); await show(""); }
+    if (waited && focus().at === String(body.at)) { ahead.clear(); await show(focus().next); }
   }
   sending = false;
   if (!outbox.length) await list();
 }
 
-function judge(action, code) {
+const WAITING = { correct: "corrected", keep: "kept", skip: "skipped", second_opinion: "second opinion wanted" };
+async function judge(action, code) {
   const { at, next } = focus();
-  if (!at || moving) return;
+  if (!at) return;
+  if (moving) { announce("The next row is on its way."); return; }
+  if (stuck === at) { announce("The verdict on this row waits to be saved. The next row comes when the server answers."); return; }
   const saved = send("/verdict", { at: Number(at), action, code, comment: $("comment").value });
-  if (next) show(next); else saved.then(() => { ahead.clear(); return show(""); });
+  note(at);
+  if (!next) { await saved; ahead.clear(); }
+  if (await show(next) || focus().at !== at || !outbox.some(({ body }) => body.at === Number(at))) return;
+  stuck = at;
+  const waits = document.createElement("p");
+  waits.className = "state waiting";
+  waits.textContent = `waiting: ${WAITING[action]}`;
+  $("focus").querySelector(".state")?.remove();
+  $("focus").querySelector("header").append(waits);
+  announce(`${waits.textContent}. The next row comes when the server answers.`);
 }
 
 // ── pins, bulk, work, files ──
 
+const PINNED = `psi-pinned-${RUN}`; // the state filter and the row before a pin
 function pin(bug) {
-  const form = $("filters");
-  form.elements.bug.value = form.elements.bug.value === String(bug) ? "" : String(bug);
-  if (form.elements.bug.value) form.elements.state.value = "all";
-  form.requestSubmit ? form.dispatchEvent(new Event("change", { bubbles: true })) : form.submit();
+  const { state, bug: pinned } = $("filters").elements;
+  const before = JSON.parse(sessionStorage.getItem(PINNED) || "null");
+  if (pinned.value !== String(bug)) {
+    if (!pinned.value) sessionStorage.setItem(PINNED, JSON.stringify({ state: state.value, at: focus().at }));
+    pinned.value = String(bug);
+    state.value = "all";
+    refilter();
+    return;
+  }
+  pinned.value = "";
+  if (before) state.value = before.state;
+  refilter(before?.at);
+}
+function refilter(at) {
+  window.htmx.ajax("GET", "/board", { source: "#filters", values: at ? { at } : {}, target: "#shown", select: "#shown", swap: "outerHTML" });
 }
 function pinFirst() {
   const pinned = $("filters").elements.bug?.value;
@@ -156,6 +212,9 @@ async function openBulk() {
   if (!count) return;
   $("bulk").dataset.count = count;
   $("bulk-count").textContent = `${count.toLocaleString("en")} ${count === 1 ? "row is" : "rows are"} shown`;
+  const decided = Number(marked().decided);
+  $("bulk-decided").hidden = !decided;
+  $("bulk-decided").textContent = `of which ${decided.toLocaleString("en")} ${decided === 1 ? "is" : "are"} already decided: the verdict made now holds instead.`;
   $("bulk").showModal();
   $("bulk").querySelector("form button").focus(); // to cancel, not to decide
 }
@@ -167,14 +226,15 @@ function bulk(action) {
 async function begin(kind) {
   if ($("work").dataset.busy === "1") return;
   while (outbox.length && $("saved").dataset.state !== "failed") await new Promise((done) => setTimeout(done, 20));
-  const answer = await fetch("/begin", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ kind }) });
-  const told = await answer.json();
+  const told = outbox.length ? { wrong: "Some verdicts are not saved yet." } : await post("/begin", { kind });
   announce(told.wrong || told.said);
-  if (told.wrong) status("wrong", told.wrong);
+  $("work-said").textContent = told.wrong || "";
+  if (told.wrong) return;
+  ended = "0";
   await work();
 }
 async function work() {
-  window.htmx.ajax("GET", "/work", { target: "#work", swap: "outerHTML" });
+  await window.htmx.ajax("GET", "/work", { target: "#work", swap: "outerHTML" }).catch(() => {}); // said in the panel
 }
 
 let vega;
@@ -186,6 +246,9 @@ const script = (name) => new Promise((done, wrong) => {
   document.head.append(element);
 });
 async function draw() {
+  try { await plot(); } catch { vega = undefined; } // the figures above the plot say the same
+}
+async function plot() {
   if (!$("history")) return;
   vega ??= ["vega.min.js", "vega-lite.min.js", "vega-embed.min.js"].reduce((before, name) => before.then(() => script(name)), Promise.resolve());
   await vega;
@@ -199,18 +262,17 @@ async function takeIn(event) {
   event.preventDefault();
   const [file] = $("import-file").files;
   if (!file) { $("import-said").textContent = "Choose a file first."; return; }
-  const answer = await fetch("/import", {
-    method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ text: await file.text(), key: newKey() }),
-  });
-  const told = await answer.json();
+  const told = await post("/import", { text: await file.text(), key: newKey() });
   $("import-said").textContent = told.wrong || told.said;
   $("import-said").className = told.wrong ? "wrong" : "";
   if (!told.wrong) { ahead.clear(); show(focus().at); }
 }
 
 async function post(path, body) {
-  const answer = await fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
-  return answer.json();
+  try {
+    const answer = await fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+    return await answer.json();
+  } catch { return { wrong: "The server does not answer: nothing was begun. Try again." }; }
 }
 
 // ── keys and clicks ──
@@ -232,16 +294,19 @@ const KEYS = {
   t: () => begin("retrain"), d: () => begin("diagnose"),
   n: () => $("comment")?.focus(), "/": () => $("filters").elements.state.focus(), "?": DO.help,
 };
+const HELD = new Set(["j", "k"]); // only what changes nothing goes on while its key is held down
 const BULK = { c: "correct", e: "keep", s: "skip", o: "second_opinion" };
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.altKey || event.metaKey) return;
+  if (event.repeat && event.target.closest("button") && ["Enter", " "].includes(event.key)) { event.preventDefault(); return; }
   const typing = event.target.matches("input, select, textarea");
   if (typing) {
     const leaves = event.key === "Escape" || (event.key === "Enter" && event.target.id === "comment");
     if (leaves && !event.target.closest("dialog")) { event.target.blur(); event.preventDefault(); }
     return;
   }
+  if (event.repeat && !HELD.has(event.key)) return;
   const dialog = document.querySelector("dialog[open]");
   if (dialog) {
     if (dialog.id === "bulk" && BULK[event.key]) { event.preventDefault(); bulk(BULK[event.key]); }
@@ -269,13 +334,14 @@ document.addEventListener("click", (event) => {
 $("import").addEventListener("submit", takeIn);
 $("rename").addEventListener("submit", async (event) => {
   event.preventDefault();
-  await post("/name", { name: $("rename-name").value });
+  const told = await post("/name", { name: $("rename-name").value });
+  if (told.wrong) { $("invite-link").textContent = told.wrong; return; }
   $("who").close();
   list();
 });
 $("invite").addEventListener("submit", async (event) => {
   event.preventDefault();
-  $("invite-link").textContent = (await post("/invite", {})).link;
+  $("invite-link").textContent = await post("/invite", {}).then((told) => told.wrong || told.link);
 });
 $("which-form").addEventListener("submit", (event) => {
   event.preventDefault();
@@ -284,24 +350,63 @@ $("which-form").addEventListener("submit", (event) => {
   $("which").close();
   judge("correct", Number(chosen.dataset.code));
 });
-document.addEventListener("htmx:beforeSwap", (event) => {
-  if (event.detail.xhr.status >= 400) { status("failed", event.detail.xhr.responseText.slice(0, 300)); }
+// ── what htmx loads: the rows of a filter, similar rows, the model's panel; each says itself what went wrong ──
+
+function say(text) {
+  $("filters-said").hidden = !text;
+  $("filters-said").textContent = text;
+}
+document.addEventListener("change", (event) => {
+  if (event.target.closest("#filters")) say(event.target.validity.valid ? "" : "“Probably wrong from” is a number from 0 to 1.");
 });
+document.addEventListener("htmx:beforeRequest", (event) => {
+  if (event.detail.elt.id === "filters") { moving = true; moves += 1; } // no verdict on a row that is about to go
+});
+function missed(event) {
+  const { elt, target, xhr } = event.detail;
+  const why = (xhr?.status && xhr.responseText.slice(0, 300)) || "the server does not answer.";
+  if (elt.id === "similar") { elt.dataset.missed = "1"; elt.replaceChildren(Object.assign(document.createElement("p"), { className: "wrong", textContent: `Not found: ${why}` })); }
+  else if (target?.id === "work") $("work-said").textContent = `Not known how it goes: ${why}`;
+  else { moving = false; say(`These rows cannot be shown: ${why}`); }
+}
+for (const name of ["responseError", "sendError", "timeout"]) document.addEventListener(`htmx:${name}`, missed);
+function retry() {
+  const panel = $("similar");
+  if (panel?.dataset.missed) { delete panel.dataset.missed; window.htmx.trigger(panel, "again"); }
+}
+
+let news = ""; // said together with the row that it leads to
 document.addEventListener("htmx:afterSettle", (event) => {
   const where = event.detail.elt.id;
-  if (where === "board") { ahead.clear(); marked(); announce(focus().tell || "Nothing is shown."); draw(); if (focus().next) fetched(focus().next).catch(() => {}); }
+  if (where === "board" || where === "shown") {
+    ahead.clear();
+    moving = false;
+    stuck = "";
+    marked();
+    recall();
+    if (document.activeElement === document.body) $("focus").focus({ preventScroll: true });
+    announce(`${news} ${focus().tell || "Nothing is shown."}`.trim());
+    news = "";
+    draw();
+    if (focus().next) fetched(focus().next).catch(() => {});
+  }
   if (where === "work") finished($("work").dataset);
 });
 
 let ended = $("work").dataset.ended;
 async function finished(now) {
   if (now.busy === "1") { ended = "0"; return; }
-  await draw();
   const fresh = ended === "0" && now.ended === "1";
   ended = now.ended;
-  if (!fresh) return;
-  announce($("work").innerText);
-  if (now.kind === "diagnose") { ahead.clear(); window.htmx.ajax("GET", `/board?${words()}`, { target: "#board", swap: "innerHTML" }); }
+  if (!fresh) { await draw(); return; }
+  announce(now.told);
+  if (now.kind !== "diagnose") { await draw(); return; }
+  const { slice, bug } = $("filters").elements; // they are numbered anew
+  if (slice) slice.value = "";
+  if (bug) bug.value = "";
+  ahead.clear();
+  news = now.told;
+  window.htmx.ajax("GET", `/board?${words()}`, { target: "#board", swap: "innerHTML" }).catch(() => {});
 }
 
 // ── others ──
@@ -309,6 +414,7 @@ async function finished(now) {
 async function poll() {
   try {
     const now = JSON.parse(await read("/changes"));
+    retry();
     if ($("saved").dataset.state === "failed" && !outbox.length) status("idle", "The server is back.");
     if (String(now.seen) !== marked().seen && !outbox.length) {
       ahead.clear();
@@ -321,6 +427,7 @@ async function poll() {
 
 window.addEventListener("beforeunload", (event) => { if (outbox.length) event.preventDefault(); });
 marked();
+recall();
 draw();
 if (outbox.length) flush();
 if (focus().next) fetched(focus().next).catch(() => {});

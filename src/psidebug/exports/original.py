@@ -1,0 +1,95 @@
+"""The training file itself with corrected labels: every other cell stays as it was written."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from psidebug.exports.arrow_cells import relabelled_table
+from psidebug.exports.corrected import added_columns, corrected_table, decided
+from psidebug.exports.text_cells import OtherRows, relabelled_text
+from psidebug.exports.written import encoded
+from psidebug.runs import Run
+
+PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2", b"\x04\x22\x4d\x18": "lz4"}
+NAMES = {"csv": "CSV", "jsonl": "JSON lines", "parquet": "Parquet", "arrow": "Arrow"}
+
+
+def corrected_file(
+    run: Run, decisions: Mapping[int, Any], kind: str, *, trace: bool = False
+) -> tuple[bytes, str | None]:
+    """The bytes of the corrected training data as a file of this kind, and a remark if more than labels may differ.
+
+    Where the training file is still what the run saw, and of this kind, its label cells are replaced and nothing else.
+    Else the table is the run's own copy, :func:`corrected_table`, and the remark says why.
+    """
+    content, why = training_file(run, kind)
+    if content is not None:
+        try:
+            return _relabelled(run, content, decisions, kind, trace=trace), None
+        except OtherRows:
+            why = f"the rows of {(run.source or {})['train']} could not be told apart as they were"
+    remark = why and f"{why}; written from the run's copy, in which types and spellings of values may differ"
+    return encoded(corrected_table(run, decisions, trace=trace), kind), remark
+
+
+def training_file(run: Run, kind: str) -> tuple[bytes | None, str | None]:
+    """The training file, unpacked, if it is as the run saw it and of this kind; else None and why, if a file there was.
+
+    That it is the same file, its sha256 says.
+    """
+    source = run.source or {}
+    if "train" not in source:  # the data came from Python
+        return None, None
+    name, path = source["train"], source.get("path")
+    if path is None:
+        return None, "the run knows no training file" if name != "stdin" else "the training data came from stdin"
+    try:
+        content = Path(path).read_bytes() if Path(path).is_file() else None
+    except (OSError, ValueError):
+        content = None
+    if content is None:
+        return None, f"the training file {path} is not there any more"
+    if hashlib.sha256(content).hexdigest() != source.get("sha256"):
+        return None, f"the training file {path} is not as it was"
+    content = _unpacked(content)
+    found = _kind(content)
+    return (content, None) if found == kind else (None, f"{name} is {NAMES[found]}, not {NAMES[kind]}")
+
+
+def _relabelled(run: Run, content: bytes, decisions: Mapping[int, Any], kind: str, *, trace: bool) -> bytes:
+    """The file in which a corrected row has the label cell of the first row that was given that label.
+
+    So a label is always written as the file writes it, whatever its type.
+    """
+    codes, made = decided(run, decisions)
+    source = run.source or {}
+    first = {int(code): int(place) for code, place in zip(*np.unique(run.given, return_index=True), strict=True)}
+    changed = np.flatnonzero(codes != run.given).tolist()
+    donors = {place: first.get(int(codes[place])) for place in changed}
+    labels = {place: run.encoding.classes[codes[place]] for place in changed if donors[place] is None}
+    added = added_columns(run, codes, made, source["columns"]) if trace else {}
+    replace = relabelled_table if kind in ("parquet", "arrow") else relabelled_text
+    return replace(content, kind, source=source, given=run.given, donors=donors, labels=labels, added=added)
+
+
+def _unpacked(content: bytes) -> bytes:
+    for magic, codec in PACKED.items():
+        if content.startswith(magic):
+            return bytes(pa.CompressedInputStream(pa.BufferReader(content), codec).read())
+    return content
+
+
+def _kind(content: bytes) -> str:
+    """What a file that Psi could read holds, by how it begins."""
+    if content.startswith(b"PAR1"):
+        return "parquet"
+    if content.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
+        return "arrow"
+    start = content[:4096].lstrip(b"\xff\xfe\xef\xbb\xbf\0 \t\r\n")
+    return "jsonl" if start.startswith(b"{") else "csv"
