@@ -149,11 +149,10 @@ def check_row(task: Task, row: Any) -> None:
     if isinstance(row, bool) or not isinstance(row, int | np.integer) or not 0 <= row < len(task.test):
         raise UnknownRow(f"explain takes the position of a test row, 0 to {len(task.test) - 1}, not {row!r}.")
     if task.predicted[row] == task.test.codes[row]:
-        wrong = np.flatnonzero(task.predicted != task.test.codes).tolist()
-        raise NotMisclassified(
-            f"test row {row} is classified correctly, so there is no error to explain. The misclassified ones are "
-            f"{', '.join(map(str, wrong[:6]))}{', …' if len(wrong) > 6 else ''}."
-        )
+        wrong = np.flatnonzero(task.predicted != task.test.codes)
+        named = ", ".join(map(str, wrong[:6])) + (", …" if len(wrong) > 6 else "")
+        others = f" The misclassified ones are {named}." if len(wrong) else ""
+        raise NotMisclassified(f"test row {row} is classified correctly: there is no error to explain.{others}")
 
 
 def _check(task: Task, row: int, p_wrong: Floats | None, test_probability: Floats | None) -> None:

@@ -14,7 +14,7 @@ import psidebug
 from psidebug.bench.measures import precision_at_n
 from psidebug.bench.paper.cells import Cell
 from psidebug.bench.paper.evaluation import flipped
-from psidebug.bench.paper.steps import OURS, RATE, order_by, task_of
+from psidebug.bench.paper.steps import OURS, PRINTED, RATE, order_by, task_of
 from psidebug.datasets import BENCHMARKS
 from psidebug.errors import InferenceError
 from psidebug.graybox.choose import graybox_for
@@ -24,6 +24,7 @@ from psidebug.symptoms import log_loss_above_boundary, misclassified
 
 CORRECTED = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.35, 1.5, 1.75, 2.0, 2.5, 3.0)
 """How many labels are corrected, in multiples of the number that is wrong."""
+QUESTIONS = {"conjunction": PRINTED, "log loss": OURS}
 COMBINED = (1, 2, 4, 8, 18, 32, 64)
 """How many bugs are combined; then all."""
 
@@ -50,7 +51,7 @@ class Combined:
     learner: str
     seed: int
     question: str
-    """"conjunction" (the paper's), "log loss" (their loss as one symptom), "psi"."""
+    """"conjunction" (the paper's, with its gray box), "log loss" (their loss as one symptom, with ours), "psi"."""
     bugs: int
     precision: float | None
     note: str
@@ -82,7 +83,7 @@ def combinations(cell: Cell, seed: int) -> Iterator[Combined]:
         before = clone(model).fit(data.X_train, data.clean).predict(data.X_test) == data.y_test
         task = task_of(data, cell.learner, None)
         bugs = task.bugs[before[task.bugs]]
-        box = graybox_for(task, OURS[cell.learner])
+        boxes = {name: graybox_for(task, forms[cell.learner]) for name, forms in QUESTIONS.items()}
         prior = noise(task.train.codes, task.encoding.size, RATE)
         margins = task.margins(task.learner, task.test)
         chance = np.random.default_rng(seed)
@@ -95,7 +96,7 @@ def combinations(cell: Cell, seed: int) -> Iterator[Combined]:
             for question, (symptom, engine) in questions.items():
                 precision, note = None, ""
                 try:
-                    ps = sufficiency(box, prior, symptom, engine=engine, rng=chance).ps
+                    ps = sufficiency(boxes[question], prior, symptom, engine=engine, rng=chance).ps
                     precision = precision_at_n(order_by(ps, chance), data.wrong)
                 except InferenceError as error:
                     note = str(error).split(".")[0]

@@ -43,7 +43,10 @@ def draw_corrected(points: Points, lines: Points, path: Path) -> None:
 def draw_combined(points: Points, path: Path) -> None:
     """Precision among the first n suspects against the number of bugs combined."""
     figure, (axis,) = _figure(1)
-    colours = {"conjunction": (QUIET, "all are misclassified (the paper)"), "log loss": (INK, "their log loss")}
+    colours = {
+        "conjunction": (QUIET, "all are misclassified (the paper's method)"),
+        "log loss": (INK, "their log loss"),
+    }
     for question, (colour, label) in {**colours, "psi": (ACCENT, "Psi")}.items():
         groups: dict[int, list[float]] = {}
         seeds = sorted({point["seed"] for point in points})
@@ -52,8 +55,10 @@ def draw_combined(points: Points, path: Path) -> None:
             last = max(p["bugs"] for p in chosen)
             for point in chosen:
                 count = 10**6 if point["bugs"] == last else point["bugs"]
-                groups.setdefault(count, []).append(point["precision"] or 0.0)
-        counts = sorted(count for count in groups if len(groups[count]) == len(seeds))
+                if point["precision"] is not None:
+                    groups.setdefault(count, []).append(point["precision"])
+        asked = [{p["bugs"] for p in points if p["seed"] == seed} - {10**6} for seed in seeds]
+        counts = sorted(count for count in groups if count == 10**6 or all(count in each for each in asked))
         axis.plot(range(len(counts)), [fmean(groups[count]) for count in counts], "o-", color=colour, label=label, lw=2)
         axis.set_xticks(range(len(counts)), ["all" if count == 10**6 else str(count) for count in counts])
     axis.set(xlabel="bugs combined", ylabel="wrong labels among the first n", ylim=(0, 1))
