@@ -250,8 +250,7 @@ def test_an_answer_that_gets_lost_is_stored_once(room: Room, arrive: Arrive) -> 
         route.abort()
 
     ann.context.route("**/verdict", lose)
-    ann.press("c")
-    ann.expect_saved()
+    ann.judge("c")
     assert lost
     assert len(room.desk.store.log()) == 1
 
