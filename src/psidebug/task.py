@@ -6,7 +6,6 @@ fitted, and the bugs are test rows that it misclassifies.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,19 +17,15 @@ import numpy.typing as npt
 from psidebug import learner as learners
 from psidebug.encoders import Encoded, encoded
 from psidebug.errors import (
-    DuplicateIds,
     InvalidWeights,
-    LabelError,
     LearnerFailed,
     LearnerMismatch,
-    MissingLabels,
     NotAClassifier,
-    NotMisclassified,
     ShapeMismatch,
-    UnknownRow,
     UnsupportedFeatures,
 )
-from psidebug.labels import Codes, Encoding, array_of, encoding_of, listed
+from psidebug.labels import Codes, Encoding, encoding_of, listed
+from psidebug.rows import bugs_of, ids_of, places_of, positions_of
 from psidebug.tables import Table, as_table, row_count, same_columns, take
 
 
@@ -111,7 +106,7 @@ class Task:
                 raise ShapeMismatch("X_validation and y_validation go together: give both or neither.")
             validation = _labelled(encoding, train_table, X_validation, y_validation, "validation")
         weights = None if sample_weight is None else _weights(sample_weight, model, len(train))
-        ids = _ids(rows, len(train))
+        ids = ids_of(rows, len(train))
         settled, came = (None, None) if known is None else _settled(ids, known, train.codes, encoding)
         about = None if metadata is None else _metadata(metadata, len(train))
 
@@ -137,7 +132,7 @@ class Task:
             test=test,
             validation=validation,
             rows=ids,
-            bugs=_bugs(bugs, wrong=predicted != test.codes),
+            bugs=bugs_of(bugs, wrong=predicted != test.codes),
             predicted=predicted,
             metadata=about,
             given_labels=y_train,
@@ -150,11 +145,11 @@ class Task:
 
     def positions(self, rows: Iterable[Any]) -> npt.NDArray[np.intp]:
         """Positions of the training rows with these ids; or where one True or False per training row is True."""
-        return _positions(self._places, rows)
+        return positions_of(self._places, rows)
 
     @cached_property
     def _places(self) -> dict[Hashable, int]:
-        return _places_of(self.rows)
+        return places_of(self.rows)
 
     def with_labels(self, rows: Iterable[Any] | Mapping[Any, Any], *, proposed: Codes | None = None) -> Codes:
         """The training labels (N,) with these rows (ids) moved: to the labels of a mapping, else the ``proposed``."""
@@ -285,50 +280,11 @@ def _check_lengths(table: Table, labels: Sequence[Hashable], table_name: str, la
         )
 
 
-def _ids(rows: Any, count: int) -> npt.NDArray[Any]:
-    if rows is None:
-        return np.arange(count)
-    try:
-        ids = listed(rows, name="rows")
-    except MissingLabels:
-        raise ShapeMismatch("some of rows are missing (None or NaN): one id per training row.") from None
-    except LabelError:
-        raise ShapeMismatch(
-            f"rows must be a sequence with one id (a string or number) per training row, not {type(rows).__name__}."
-        ) from None
-    if len(ids) != count:
-        raise ShapeMismatch(f"rows has {len(ids)} ids but X_train has {count} rows: one id per training row.")
-    if len(set(ids)) < count:
-        twice = next(value for value, times in Counter(ids).items() if times > 1)
-        raise DuplicateIds(
-            f"rows has {count - len(set(ids))} duplicate ids, for instance {twice!r}. Ids must tell rows apart; leave "
-            f"rows out to use positions."
-        )
-    return array_of(ids)
-
-
-def _places_of(ids: npt.NDArray[Any]) -> dict[Hashable, int]:
-    return {row: place for place, row in enumerate(ids.tolist())}
-
-
-def _positions(places: Mapping[Hashable, int], rows: Any) -> npt.NDArray[np.intp]:
-    if isinstance(rows, str) or not isinstance(rows, Iterable):
-        raise UnknownRow(f"rows takes ids of training rows in a list, not {rows!r}.")
-    named = list(rows.to_list() if hasattr(rows, "to_list") else rows)
-    if len(named) == len(places) and all(isinstance(row, bool | np.bool_) for row in named):
-        return np.flatnonzero(np.array(named, dtype=bool))
-    asked: list[Hashable] = [row.item() if isinstance(row, np.generic) else row for row in named]
-    missing = [row for row in asked if row not in places]
-    if missing:
-        raise UnknownRow(f"{missing[0]!r} is not the id of a training row (ids are {list(places)[:3]}, …).")
-    return np.array([places[row] for row in asked], dtype=np.intp)
-
-
 def _settled(
     ids: npt.NDArray[Any], known: Any, codes: Codes, encoding: Encoding
 ) -> tuple[npt.NDArray[np.bool_], Codes]:
     """Which rows are known, and the labels that they came with; ``codes`` get the known ones."""
-    places, came = _positions(_places_of(ids), known), codes.copy()
+    places, came = positions_of(places_of(ids), known), codes.copy()
     mask = np.zeros(len(ids), dtype=bool)
     mask[places] = True
     if isinstance(known, Mapping):
@@ -366,30 +322,3 @@ def _metadata(metadata: Any, count: int) -> Table:
     if row_count(table) != count:
         raise ShapeMismatch(f"metadata has {row_count(table)} rows but X_train has {count}: one per training row.")
     return table
-
-
-def _bugs(bugs: Any, wrong: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:
-    if bugs is None:
-        return np.flatnonzero(wrong)
-    try:
-        chosen = np.atleast_1d(np.asarray(bugs))
-    except ValueError:
-        chosen = np.array(["ragged"])
-    if chosen.dtype == bool:
-        if chosen.shape != wrong.shape:
-            raise ShapeMismatch(f"bugs is a mask of {chosen.size} values but the test set has {wrong.size} rows.")
-        chosen = np.flatnonzero(chosen)
-    if chosen.ndim > 1 or (chosen.size and chosen.dtype.kind not in "iu"):
-        raise UnknownRow("bugs takes positions of test rows (whole numbers from 0), or one True / False per test row.")
-    chosen = np.unique(chosen).astype(np.intp)
-    outside = chosen[(chosen < 0) | (chosen >= wrong.size)]
-    if outside.size:
-        raise UnknownRow(f"bugs names test row {outside[0]}, but the test set has rows 0 to {wrong.size - 1}.")
-    right = chosen[~wrong[chosen]]
-    if right.size:
-        raise NotMisclassified(
-            f"bugs names test row {right[0]}{f' and {right.size - 1} more' if right.size > 1 else ''}, which the "
-            f"classifier gets right: there is no error to explain. Misclassified rows: "
-            f"{np.flatnonzero(wrong)[:10].tolist()}."
-        )
-    return chosen

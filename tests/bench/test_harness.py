@@ -11,9 +11,10 @@ import pytest
 from psidebug.bench.peers import command, grid, speed
 from psidebug.bench.peers.contest import Finding, Peer
 from psidebug.bench.peers.grid import Cell
-from psidebug.bench.peers.harness import Ground, append, forget, judged, measure, read, run_peers
+from psidebug.bench.peers.harness import FIELDS, Ground, forget, judged, measure, run_peers
 from psidebug.bench.peers.roster import named
 from psidebug.bench.peers.table import page_of
+from psidebug.bench.results import append_lines, read_lines
 from psidebug.datasets import Benchmark
 from psidebug.errors import PsiError, UnknownOption
 
@@ -36,7 +37,7 @@ def test_lines_come_once_and_say_why_a_method_is_missing(tmp_path: Path) -> None
     said: list[str] = []
     run_peers([CELL], out, peers=peers, absences={"no_such_module": "it does not install"}, tell=said.append)
     first = out.read_text(encoding="utf-8")
-    lines = {line["method"]: line for line in read(out)}
+    lines = {line["method"]: line for line in read_lines(out)}
     assert {name: line["reason"] for name, line in lines.items()} == {
         LOSS.name: "",
         JUDGE.name: "",
@@ -52,15 +53,15 @@ def test_lines_come_once_and_say_why_a_method_is_missing(tmp_path: Path) -> None
     assert out.read_text(encoding="utf-8") == first
     assert len(said) == 1
     forget(out, [LOSS.name])
-    assert {line["method"] for line in read(out)} == {*lines} - {LOSS.name}
+    assert {line["method"] for line in read_lines(out)} == {*lines} - {LOSS.name}
     run_peers([CELL], out, peers=peers, tell=said.append)
-    assert {line["method"] for line in read(out)} == {*lines}
+    assert {line["method"] for line in read_lines(out)} == {*lines}
 
 
 def test_where_nothing_is_wrong_only_choices_are_measured(tmp_path: Path) -> None:
     out = tmp_path / "peers.csv"
     run_peers([replace(CELL, noise="none")], out, peers=(LOSS, JUDGE), tell=lambda line: None)
-    (line,) = read(out)
+    (line,) = read_lines(out)
     assert (line["method"], line["n"], line["ap"], line["top_n"]) == (JUDGE.name, "0", "", "")
     assert line["clean"] == line["noisy"]
     assert line["auto"] != ""
@@ -122,7 +123,7 @@ def test_speed_is_rows_per_second(tmp_path: Path) -> None:
     out = tmp_path / "speed.csv"
     few = Peer("few", LOSS.rank, "", most_rows=10)
     speed.run_speed(out, sizes=(500,), peers=(LOSS, few), tell=lambda line: None)
-    lines = [line for line in read(out) if line["learner"] == "logistic"]
+    lines = [line for line in read_lines(out) if line["learner"] == "logistic"]
     assert [line["reason"] for line in lines] == ["", "too slow beyond 10 rows"]
     assert float(lines[0]["rows_per_second"]) == pytest.approx(500 / float(lines[0]["seconds"]), rel=1e-2)
     before = out.read_text(encoding="utf-8")
@@ -142,7 +143,7 @@ def test_the_page_is_honest_where_psi_is_behind(tmp_path: Path) -> None:
     lines += [line_of("Psi", 0.92, data="odd_even", auto=0.12), line_of(JUDGE.name, 0.93, data="odd_even", auto=0.2)]
     lines += [line_of("Psi", 0.94, seed=1, auto=0.25), line_of(JUDGE.name, 0.99, seed=1, auto=0.12)]
     lines.append({**line_of("cleanlab", 0.5), "ap": None, "reason": "cleanlab is not installed"})
-    append(out, lines)
+    append_lines(out, lines, FIELDS)
     made = page_of(out, tmp_path / "none.csv", {})
     assert "| Psi | **0.920** | 0.920 | 0.92 |" in made  # means over seeds: 0.92 against 0.96, and 0.92 against 0.93
     assert f"| {JUDGE.name} | *0.960* | *0.930* |" in made

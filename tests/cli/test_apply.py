@@ -11,12 +11,14 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from psidebug.errors import OutputError
 from psidebug.exports.arrow_cells import relabelled_table
+from psidebug.exports.relabelling import Relabelling
 from psidebug.runs import Run, load_run
 from tests.cli.folder import people, psi, spoiled
 
@@ -200,8 +202,11 @@ def test_otherwise_the_copy_of_the_run_and_a_remark(tmp_path: Path) -> None:
 def test_a_label_that_no_row_has_must_fit_the_column() -> None:
     sink = pa.BufferOutputStream()
     pq.write_table(pa.table({"label": pa.array([0, 1], pa.int8())}), sink)
-    given: dict[str, Any] = {"source": {"label": "label"}, "given": [0, 1], "donors": {0: None}, "added": {}}
-    fixed = relabelled_table(sink.getvalue().to_pybytes(), "parquet", labels={0: 100}, **given)
+    content = sink.getvalue().to_pybytes()
+    fits, too_large = (
+        Relabelling({"label": "label"}, np.array([0, 1]), {0: None}, {0: label}, {}) for label in (100, 300)
+    )
+    fixed = relabelled_table(content, "parquet", fits)
     assert pq.read_table(pa.BufferReader(fixed)).equals(pa.table({"label": pa.array([100, 1], pa.int8())}))
     with pytest.raises(OutputError, match="the label 300: it does not fit the column 'label', which holds int8"):
-        relabelled_table(sink.getvalue().to_pybytes(), "parquet", labels={0: 300}, **given)
+        relabelled_table(content, "parquet", too_large)

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import click
+import numpy as np
 import pytest
 
 from psidebug.cli import COMMANDS
@@ -234,6 +235,5 @@ def test_bash_completes_commands_and_options() -> None:
 
 
 def test_json_has_no_nan_and_no_foreign_numbers() -> None:
-    np = pytest.importorskip("numpy")
     value = {"a": np.float64("nan"), "b": np.arange(2), "c": float("inf"), 3: (np.bool_(True), None)}
     assert plain(value) == {"a": None, "b": [0, 1], "c": None, "3": [True, None]}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,25 +15,34 @@ STAMP = "psidebug"
 
 
 def append(path: Path, lines: Iterable[Any]) -> None:
-    """Add dataclasses as lines; the first ones of a file bring the header. Numbers keep five digits."""
+    """Add dataclasses as lines, with the version that measured them."""
     for line in lines:
-        values = {name: _short(value) for name, value in dataclasses.asdict(line).items()} | {
-            STAMP: psidebug.__version__
-        }
-        fresh = not path.exists()
-        with path.open("a", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, fieldnames=list(values), lineterminator="\n")
-            if fresh:
-                writer.writeheader()
-            writer.writerow(values)
+        values = dataclasses.asdict(line) | {STAMP: psidebug.__version__}
+        append_lines(path, [values], list(values))
+
+
+def append_lines(path: Path, lines: Iterable[Mapping[str, Any]], fields: Sequence[str]) -> None:
+    """Add lines; the first ones of a file bring the header. Numbers keep five digits."""
+    fresh = not path.is_file()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, fields, lineterminator="\n")
+        if fresh:
+            writer.writeheader()
+        writer.writerows({name: _short(value) for name, value in line.items()} for line in lines)
 
 
 def read(path: Path) -> list[dict[str, Any]]:
     """The lines, numbers as numbers and what is empty as None; no lines where there is no file."""
-    if not path.exists():
+    return [{name: _value(text) for name, text in line.items()} for line in read_lines(path)]
+
+
+def read_lines(path: Path) -> list[dict[str, str]]:
+    """The lines as they are written; none where there is no file."""
+    if not path.is_file():
         return []
     with path.open(newline="", encoding="utf-8") as file:
-        return [{name: _value(text) for name, text in line.items()} for line in csv.DictReader(file)]
+        return list(csv.DictReader(file))
 
 
 def _short(value: Any) -> Any:

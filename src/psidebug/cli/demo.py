@@ -44,25 +44,10 @@ def demo(output: Output, *, seed: int, report: Path | None) -> None:
 
 
 def _diagnosed(output: Output, data: MislabelledDigits, seed: int) -> Diagnosis:
-    from sklearn.linear_model import LogisticRegression
-
     import psidebug
 
     with output.progress() as progress:
-        return psidebug.debug(
-            LogisticRegression(max_iter=1000),
-            data.X_train,
-            data.y_train,
-            data.X_test,
-            data.y_test,
-            rows=data.rows,
-            X_validation=data.X_validation,
-            y_validation=data.y_validation,
-            metadata=_metadata(data),
-            images=(8, 8),
-            rng=seed,
-            progress=progress,
-        )
+        return psidebug.debug(**data.arguments(), rng=seed, progress=progress)
 
 
 def _shown(output: Output, data: MislabelledDigits, seed: int) -> Diagnosis:
@@ -79,12 +64,6 @@ def _shown(output: Output, data: MislabelledDigits, seed: int) -> Diagnosis:
     _show_slices(console, diagnosis)
     _show_proof(console, diagnosis, data)
     return diagnosis
-
-
-def _metadata(data: MislabelledDigits) -> object:
-    import pyarrow as pa
-
-    return pa.table({"digit": data.digit_train})
 
 
 def _heading(console: Console, text: str) -> None:

@@ -29,6 +29,24 @@ class MislabelledDigits:
     y_clean: npt.NDArray[Any]
     """What the training labels should have been."""
 
+    def arguments(self) -> dict[str, Any]:
+        """What to give to :func:`psidebug.debug`: a logistic regression, these rows, and which digit each shows."""
+        import pyarrow as pa
+        from sklearn.linear_model import LogisticRegression
+
+        return {
+            "model": LogisticRegression(max_iter=1000),
+            "X_train": self.X_train,
+            "y_train": self.y_train,
+            "X_test": self.X_test,
+            "y_test": self.y_test,
+            "rows": self.rows,
+            "X_validation": self.X_validation,
+            "y_validation": self.y_validation,
+            "metadata": pa.table({"digit": self.digit_train}),
+            "images": (8, 8),
+        }
+
 
 def handwritten() -> tuple[npt.NDArray[np.float64], npt.NDArray[np.intp]]:
     """All pictures, their pixels from 0 to 1, and the digits they show."""

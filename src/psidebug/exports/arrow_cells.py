@@ -12,31 +12,23 @@ import pyarrow.parquet as pq
 import pyarrow.types as kinds
 
 from psidebug.errors import OutputError
-from psidebug.exports.text_cells import OtherRows
+from psidebug.exports.relabelling import OtherRows, Relabelling
 
 
-def relabelled_table(
-    content: bytes,
-    kind: str,
-    *,
-    source: Mapping[str, Any],
-    given: Any,
-    donors: Mapping[int, int | None],
-    labels: Mapping[int, Any],
-    added: Mapping[str, Any],
-) -> bytes:
-    """The file with the label cells of ``donors`` (row → row to copy from) or ``labels``, and the added columns.
+def relabelled_table(content: bytes, kind: str, change: Relabelling) -> bytes:
+    """The file with the new label cells and the added columns.
 
     Schema, metadata and every other column are those of the file. Of the added columns ``given`` is the label column.
     """
     table = _read(content, kind)
-    if table.num_rows != len(given) or table.column_names.count(source["label"]) != 1:
+    label = change.source["label"]
+    if table.num_rows != len(change.given) or table.column_names.count(label) != 1:
         raise OtherRows
-    index = table.column_names.index(source["label"])
+    index = table.column_names.index(label)
     field, old = table.schema.field(index), _one_chunk(table.column(index))
     columns, schema = list(table.columns), table.schema
-    columns[index] = _replaced(old, donors, labels, name=field.name)
-    for name, values in added.items():
+    columns[index] = _replaced(old, change.donors, change.labels, name=field.name)
+    for name, values in change.added.items():
         values = old if values is None else values
         columns, schema = [*columns, values], schema.append(pa.field(name, values.type))
     return _written(pa.Table.from_arrays(columns, schema=schema), content, kind)

@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from psidebug.exports.arrow_cells import relabelled_table
 from psidebug.exports.corrected import added_columns, corrected_table, decided
-from psidebug.exports.text_cells import OtherRows, relabelled_text
+from psidebug.exports.relabelling import OtherRows, Relabelling
+from psidebug.exports.text_cells import relabelled_text
 from psidebug.exports.written import encoded
+from psidebug.formats import kind_of_content, unpacked
 from psidebug.runs import Run
 
-PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2", b"\x04\x22\x4d\x18": "lz4"}
 NAMES = {"csv": "CSV", "jsonl": "JSON lines", "parquet": "Parquet", "arrow": "Arrow"}
 
 
@@ -57,8 +57,8 @@ def training_file(run: Run, kind: str) -> tuple[bytes | None, str | None]:
         return None, f"the training file {path} is not there any more"
     if hashlib.sha256(content).hexdigest() != source.get("sha256"):
         return None, f"the training file {path} is not as it was"
-    content = _unpacked(content)
-    found = _kind(content)
+    content = unpacked(content)
+    found = kind_of_content(content)
     return (content, None) if found == kind else (None, f"{name} is {NAMES[found]}, not {NAMES[kind]}")
 
 
@@ -75,21 +75,4 @@ def _relabelled(run: Run, content: bytes, decisions: Mapping[int, Any], kind: st
     labels = {place: run.encoding.classes[codes[place]] for place in changed if donors[place] is None}
     added = added_columns(run, codes, made, source["columns"]) if trace else {}
     replace = relabelled_table if kind in ("parquet", "arrow") else relabelled_text
-    return replace(content, kind, source=source, given=run.given, donors=donors, labels=labels, added=added)
-
-
-def _unpacked(content: bytes) -> bytes:
-    for magic, codec in PACKED.items():
-        if content.startswith(magic):
-            return bytes(pa.CompressedInputStream(pa.BufferReader(content), codec).read())
-    return content
-
-
-def _kind(content: bytes) -> str:
-    """What a file that Psi could read holds, by how it begins."""
-    if content.startswith(b"PAR1"):
-        return "parquet"
-    if content.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
-        return "arrow"
-    start = content[:4096].lstrip(b"\xff\xfe\xef\xbb\xbf\0 \t\r\n")
-    return "jsonl" if start.startswith(b"{") else "csv"
+    return replace(content, kind, Relabelling(source, run.given, donors, labels, added))

@@ -10,15 +10,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from psidebug.exports.relabelling import OtherRows, Relabelling
 from psidebug.exports.written import plain
 
 DELIMITERS = (",", ";", "\t", "|")
 MARKS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be", b"\xef\xbb\xbf": "utf-8"}
 """What text may begin with, and the encoding that this tells."""
-
-
-class OtherRows(Exception):
-    """The rows of the file are not told apart as the run told them; the run's copy has to do."""
 
 
 @dataclass(frozen=True)
@@ -30,17 +27,9 @@ class Record:
     end: int
 
 
-def relabelled_text(
-    content: bytes,
-    kind: str,
-    *,
-    source: Mapping[str, Any],
-    given: Any,
-    donors: Mapping[int, int | None],
-    labels: Mapping[int, Any],
-    added: Mapping[str, Any],
-) -> bytes:
-    """The text with the label cells of ``donors`` (row → row to copy from) or ``labels``, and the added columns."""
+def relabelled_text(content: bytes, kind: str, change: Relabelling) -> bytes:
+    """The text with the new label cells and the added columns."""
+    source, added = change.source, change.added
     mark = next((each for each in MARKS if content.startswith(each)), b"")
     codec = MARKS.get(mark, "utf-8")
     text = content[len(mark) :].decode(codec)
@@ -51,9 +40,9 @@ def relabelled_text(
         delimiter, start = "", 0
         records = list(_json_lines(text, source["label"]))
     cells = [text[each.start : each.stop] for each in records]
-    _check(cells, given)
-    new = {place: cells[donor] for place, donor in donors.items() if donor is not None}
-    new |= {place: _cell(plain(label), delimiter) for place, label in labels.items()}
+    _check(cells, change.given)
+    new = {place: cells[donor] for place, donor in change.donors.items() if donor is not None}
+    new |= {place: _cell(plain(label), delimiter) for place, label in change.labels.items()}
     tails = _tails(added, cells, delimiter)
     pieces, done = [], 0
     if kind == "csv" and added:

@@ -17,10 +17,10 @@ import pyarrow.json
 import pyarrow.parquet
 
 from psidebug.errors import UnreadableTable
+from psidebug.formats import ARROW_FILE, codec_of, kind_of_content, unpacked
 from psidebug.intake.delimited import read_delimited
 from psidebug.intake.types import plain_types
 
-PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2", b"\x04\x22\x4d\x18": "lz4"}
 FOREIGN = {
     b"PK\x03\x04": "a zip archive or a spreadsheet; unpack it, or save the sheet as CSV",
     b"\xd0\xcf\x11\xe0": "an old spreadsheet; save it as CSV",
@@ -58,17 +58,13 @@ def _content(path: str | PathLike[str], name: str) -> bytes:
 
 
 def _unpacked(content: bytes, name: str) -> bytes:
-    for magic, codec in PACKED.items():
-        if content.startswith(magic):
-            if not pa.Codec.is_available(codec):
-                raise UnreadableTable(
-                    f"{name} is packed by {codec}, which this pyarrow cannot unpack. Unpack it first."
-                )
-            try:
-                return bytes(pa.CompressedInputStream(pa.BufferReader(content), codec).read())
-            except (pa.ArrowException, OSError):
-                raise UnreadableTable(f"{name} is packed by {codec}, and damaged or cut off. Copy it again.") from None
-    return content
+    codec = codec_of(content)
+    if codec is not None and not pa.Codec.is_available(codec):
+        raise UnreadableTable(f"{name} is packed by {codec}, which this pyarrow cannot unpack. Unpack it first.")
+    try:
+        return unpacked(content)
+    except (pa.ArrowException, OSError):
+        raise UnreadableTable(f"{name} is packed by {codec}, and damaged or cut off. Copy it again.") from None
 
 
 def _parsed(content: bytes, name: str, as_text: Sequence[str]) -> Any:
@@ -76,18 +72,18 @@ def _parsed(content: bytes, name: str, as_text: Sequence[str]) -> Any:
     for magic, what in FOREIGN.items():
         if content.startswith(magic):
             raise UnreadableTable(f"{name} is {what}. Psi reads CSV, Parquet, JSON lines and Arrow.")
-    if content.startswith(b"PAR1"):
+    kind = kind_of_content(content)
+    if kind == "parquet":
         return pa.parquet.read_table(pa.BufferReader(content))
-    if content.startswith(b"ARROW1"):
-        return pa.ipc.open_file(pa.BufferReader(content)).read_all()
-    if content.startswith(b"\xff\xff\xff\xff"):
-        return pa.ipc.open_stream(pa.BufferReader(content)).read_all()
+    if kind == "arrow":
+        opened = pa.ipc.open_file if content.startswith(ARROW_FILE) else pa.ipc.open_stream
+        return opened(pa.BufferReader(content)).read_all()
     text = _utf8(content, name)
     if not text.strip():
         raise UnreadableTable(f"{name} is empty. Give a table with a header and rows.")
     if text.lstrip()[:1] == b"[":
         raise UnreadableTable(f"{name} is a JSON array. Psi reads one JSON object per line: jq -c '.[]' {name}.")
-    if text.lstrip()[:1] == b"{":
+    if kind == "jsonl":
         options = pa.json.ReadOptions(use_threads=False, block_size=min(len(text) + 1, 2**31 - 1))
         return pa.json.read_json(pa.BufferReader(text), read_options=options)
     return read_delimited(text, name, as_text=as_text)

@@ -18,10 +18,10 @@ from psidebug.diagnosis.debug import debug
 from psidebug.diagnosis.diagnosis import Diagnosis
 from psidebug.diagnosis.options import DEFAULT_RATE
 from psidebug.diagnosis.verification import REPRODUCED
-from psidebug.errors import LearnerMismatch, LearnerMissing
+from psidebug.errors import LearnerMismatch, LearnerMissing, UnknownRow
 from psidebug.graybox.choose import GRAYBOXES, graybox_for
 from psidebug.graybox.protocol import GrayBox
-from psidebug.labels import Codes
+from psidebug.labels import Codes, Encoding
 from psidebug.models import from_skops
 from psidebug.priors import Prior, noise
 from psidebug.runs.files import RunFiles
@@ -51,6 +51,16 @@ def check_learner(files: RunFiles, model: Any) -> None:
     name = f"{type(model).__module__}.{type(model).__qualname__}"
     if name != made_with:
         raise LearnerMismatch(f"the run was made with {made_with}, and this is {name}. Run debug again to change it.")
+
+
+def codes_with(given: Codes, encoding: Encoding, labels: Mapping[int, Any]) -> Codes:
+    """The given codes with these labels, by position, in their place."""
+    outside = [place for place in labels if not 0 <= place < len(given)]
+    if outside:
+        raise UnknownRow(f"there is no training row at position {outside[0]}: there are 0 to {len(given) - 1}.")
+    codes = given.copy()
+    codes[np.fromiter(labels, dtype=np.intp)] = encoding.encode(list(labels.values()), where="labels")
+    return codes
 
 
 def task_of(run: Run) -> Task:

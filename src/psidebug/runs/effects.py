@@ -1,4 +1,4 @@
-"""What retraining said, read from a saved run: the correction, its controls, the curve, the fidelity."""
+"""What retraining said, read from a saved run: correction, controls, curve and fidelity; and the causes of bugs."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from psidebug.diagnosis.causes import Causes
 from psidebug.diagnosis.controls import Controls
 from psidebug.diagnosis.curve import Curve, Point
 from psidebug.diagnosis.verification import Verification
@@ -60,3 +61,16 @@ def fidelity_in(files: RunFiles) -> Fidelity | None:
         return None
     parts = {name: read_record(Agreement, found[name]) for name in ("groups", "singles")}
     return read_record(Fidelity, found, **parts)
+
+
+def causes_in(files: RunFiles) -> tuple[Causes, ...]:
+    """The bugs whose causes were saved, each with them."""
+    table, bugs = files.table("causes"), files.record["explained"]
+    of, positions = (table[name].to_numpy().astype(np.intp) for name in ("test_row", "position"))
+    proposed = files.codes(table, "proposed")
+    ps, low, high = (table[name].to_numpy() for name in ("ps", "ps_low", "ps_high"))
+    own = [np.flatnonzero(of == bug) for bug in bugs]
+    return tuple(
+        Causes(bug, positions[rows], proposed[rows], ps[rows], low[rows], high[rows])
+        for bug, rows in zip(bugs, own, strict=True)
+    )

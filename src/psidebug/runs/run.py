@@ -27,8 +27,16 @@ from psidebug.graybox.fidelity import Fidelity
 from psidebug.graybox.protocol import GrayBox
 from psidebug.labels import Codes, Encoding, array_of
 from psidebug.priors import Prior
-from psidebug.runs.again import check_learner, diagnosed_again, graybox_again, labeller_in, prior_in, task_of
-from psidebug.runs.effects import SavedCorrection, controls_in, correction_in, curve_in, fidelity_in
+from psidebug.runs.again import (
+    check_learner,
+    codes_with,
+    diagnosed_again,
+    graybox_again,
+    labeller_in,
+    prior_in,
+    task_of,
+)
+from psidebug.runs.effects import SavedCorrection, causes_in, controls_in, correction_in, curve_in, fidelity_in
 from psidebug.runs.files import RunFiles
 from psidebug.runs.format import frame_of, read_record
 from psidebug.runs.stored import restored_series
@@ -253,15 +261,7 @@ class Run:
 
     @cached_property
     def _explained(self) -> tuple[Causes, ...]:
-        table = self.files.table("causes")
-        of, positions = (table[name].to_numpy().astype(np.intp) for name in ("test_row", "position"))
-        proposed = self.files.codes(table, "proposed")
-        ps, low, high = (table[name].to_numpy() for name in ("ps", "ps_low", "ps_high"))
-        own = [np.flatnonzero(of == bug) for bug in self.record["explained"]]
-        return tuple(
-            Causes(bug, positions[rows], proposed[rows], ps[rows], low[rows], high[rows])
-            for bug, rows in zip(self.record["explained"], own, strict=True)
-        )
+        return causes_in(self.files)
 
     def causes(self, test_row: int) -> Any:
         """Data frame of the first causes of one bug, best first; kept for the most confidently wrong bugs."""
@@ -314,13 +314,7 @@ class Run:
 
     def retrain(self, labels: Mapping[int, Any]) -> Verification:
         """The learner trained with these labels, by position, in the place of the given ones: bugs fixed, errors."""
-        outside = [place for place in labels if not 0 <= place < len(self.given)]
-        if outside:
-            raise UnknownRow(
-                f"there is no training row at position {outside[0]}: there are 0 to {len(self.given) - 1}."
-            )
-        codes = self.given.copy()
-        codes[np.fromiter(labels, dtype=np.intp)] = self.encoding.encode(list(labels.values()), where="labels")
+        codes = codes_with(self.given, self.encoding, labels)
         with threadpool_limits(limits=1, user_api="blas"):
             return self._judge.verify(codes)
 

@@ -9,7 +9,6 @@ reason. Where no label is wrong only the automatic choices are measured.
 
 from __future__ import annotations
 
-import csv
 import importlib.util
 import time
 import warnings
@@ -27,6 +26,7 @@ from psidebug.bench.peers.baselines import out_of_fold
 from psidebug.bench.peers.contest import Contest, Finding, Peer, fitted_encoder
 from psidebug.bench.peers.grid import Cell
 from psidebug.bench.peers.roster import PEERS
+from psidebug.bench.results import append_lines, read_lines
 from psidebug.datasets import Benchmark
 from psidebug.errors import PsiError
 from psidebug.labels import Codes
@@ -83,7 +83,7 @@ def run_peers(
     tell: Callable[[str], None] = print,
 ) -> None:
     """Measure what is not yet in the file ``out``; ``absences`` says why modules are not there."""
-    done = {tuple(line[name] for name in KEY) for line in read(out)}
+    done = {tuple(line[name] for name in KEY) for line in read_lines(out)}
     absent = {
         peer.name: (absences or {}).get(peer.package, f"{peer.package} is not installed")
         for peer in peers
@@ -98,7 +98,7 @@ def run_peers(
         with warnings.catch_warnings(), threadpool_limits(limits=1):
             warnings.simplefilter("ignore")
             lines = list(_lines(cell, missing, absent, same, limit))
-        append(out, lines)
+        append_lines(out, lines, FIELDS)
         tell(f"{number}/{len(cells)} {_words(cell)}: {len(lines)} methods, {time.perf_counter() - start:.0f} s")
 
 
@@ -170,35 +170,12 @@ def _moved(contest: Contest) -> Codes:
     return np.asarray(others.argmax(axis=1))
 
 
-def read(out: Path) -> list[dict[str, str]]:
-    """The lines of a file of results; none where there is no file."""
-    if not out.is_file():
-        return []
-    with out.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
-
-
 def forget(out: Path, methods: Sequence[str]) -> None:
     """Drop the lines of these methods from a file of results."""
-    lines = read(out)
+    lines = read_lines(out)
     if methods and lines:
         out.unlink()
-        append(out, [line for line in lines if line["method"] not in methods])
-
-
-def append(out: Path, lines: Sequence[Row], fields: Sequence[str] = FIELDS) -> None:
-    """Add lines to a file of results, which is made if need be."""
-    fresh = not out.is_file()
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with out.open("a", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, fields, lineterminator="\n")
-        if fresh:
-            writer.writeheader()
-        writer.writerows({name: _short(value) for name, value in line.items()} for line in lines)
-
-
-def _short(value: Any) -> Any:
-    return f"{value:.4g}" if isinstance(value, float) else value
+        append_lines(out, [line for line in lines if line["method"] not in methods], FIELDS)
 
 
 def _takes_part(peer: Peer, cell: Cell) -> bool:

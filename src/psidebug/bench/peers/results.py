@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from psidebug.bench.peers.harness import read
 from psidebug.bench.peers.roster import PEERS
+from psidebug.bench.results import read_lines
 
 BEHIND = 0.02
 """Psi is behind where another method has more than this much higher average precision."""
@@ -27,13 +27,13 @@ class Results:
     @classmethod
     def of(cls, out: Path) -> Results:
         """Those of a file; of lines that say the same of one method and task the last counts."""
-        last = {tuple(line[name] for name in _TASK): line for line in read(out)}
+        last = {tuple(line[name] for name in _TASK): line for line in read_lines(out)}
         return cls(tuple(last.values()))
 
     @classmethod
     def of_speed(cls, speed: Path) -> Results:
         """Those of a file of speeds."""
-        return cls(tuple(read(speed)))
+        return cls(tuple(read_lines(speed)))
 
     def where(self, **values: str) -> Results:
         """The lines with these values."""

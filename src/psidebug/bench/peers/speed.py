@@ -14,8 +14,9 @@ from threadpoolctl import threadpool_limits
 
 from psidebug import __version__
 from psidebug.bench.peers.contest import Contest, Peer
-from psidebug.bench.peers.harness import Row, append, read
+from psidebug.bench.peers.harness import Row
 from psidebug.bench.peers.roster import PEERS
+from psidebug.bench.results import append_lines, read_lines
 from psidebug.datasets import Benchmark, Learner, Planted
 from psidebug.datasets.noise import scattered
 
@@ -60,7 +61,7 @@ def run_speed(
     tell: Callable[[str], None] = print,
 ) -> None:
     """Time every method that is not yet in the file ``out``."""
-    lines = read(out)
+    lines = read_lines(out)
     done = {(line["rows"], line["learner"], line["method"]) for line in lines if line["version"] == __version__}
     took = {(line["learner"], line["method"]): float(line["seconds"] or LIMIT) for line in lines}
     for rows in sizes:
@@ -74,7 +75,7 @@ def run_speed(
                 else:
                     line = timed(peer, contest, took.get((learner, peer.name), 0.0) * rows / min(sizes))
                 took[learner, peer.name] = float(line.get("seconds", LIMIT))
-                append(out, [_named(rows, learner, peer) | line], FIELDS)
+                append_lines(out, [_named(rows, learner, peer) | line], FIELDS)
                 tell(f"{rows:,} rows, {learner}, {peer.name}: {line.get('reason') or format(line['seconds'], '.1f')}")
 
 

@@ -1,0 +1,33 @@
+"""What a file with a table is: its first bytes say so, not its name."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import pyarrow as pa
+
+PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2", b"\x04\x22\x4d\x18": "lz4"}
+ARROW_FILE, ARROW_STREAM = b"ARROW1", b"\xff\xff\xff\xff"
+
+Kind = Literal["parquet", "arrow", "jsonl", "csv"]
+
+
+def codec_of(content: bytes) -> str | None:
+    """What it is packed by; None if it is not."""
+    return next((codec for magic, codec in PACKED.items() if content.startswith(magic)), None)
+
+
+def unpacked(content: bytes) -> bytes:
+    """The content as it was before it was packed; pyarrow's errors if it is damaged."""
+    codec = codec_of(content)
+    return content if codec is None else bytes(pa.CompressedInputStream(pa.BufferReader(content), codec).read())
+
+
+def kind_of_content(content: bytes) -> Kind:
+    """What an unpacked file holds, if it holds a table at all; text that begins with a brace is JSON lines."""
+    if content.startswith(b"PAR1"):
+        return "parquet"
+    if content.startswith((ARROW_FILE, ARROW_STREAM)):
+        return "arrow"
+    start = content[:4096].lstrip(b"\xff\xfe\xef\xbb\xbf\0 \t\r\n")
+    return "jsonl" if start.startswith(b"{") else "csv"
