@@ -174,15 +174,15 @@ class Task:
         ``rows`` are the positions to train on, all when left out.
         """
         features, weights = self.train.features, self.sample_weight
-        if rows is None and self._encoded is not None:
+        if rows is None and self.encoded is not None:
             final = learners.refit(
                 self.learner.steps[-1][1],
-                self._encoded.train,
+                self.encoded.train,
                 self.encoding.native[codes],
                 sample_weight=weights,
                 seed=self.seed,
             )
-            return self._encoded.with_final(final)
+            return self.encoded.with_final(final)
         if rows is not None:
             features, codes = take(features, rows), codes[rows]
             weights = None if weights is None else weights[rows]
@@ -191,7 +191,7 @@ class Task:
         )
 
     @cached_property
-    def _encoded(self) -> Encoded | None:
+    def encoded(self) -> Encoded | None:
         """What the final estimator sees, where the labels have no part in it: the same in every world."""
         others = (self.test,) if self.validation is None else (self.test, self.validation)
         return encoded(self.learner, self.train.features, *(each.features for each in others))

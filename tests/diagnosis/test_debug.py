@@ -108,10 +108,25 @@ def test_nothing_to_debug_is_a_result(planted: Planted, make: Any, symptom: str)
         assert seen.shape == (0, columns)
     np.testing.assert_array_equal(found.repaired_labels, planted.y_train)
     assert found.corrected == 0
-    assert found.verdict == "Nothing to debug. The classifier gets every one of these test points right."
+    assert found.verdict.startswith("Nothing to debug. The classifier gets every one of these test points right")
     assert "Nothing to debug" in repr(found)
     with pytest.raises(NotMisclassified, match="test row 3 is classified correctly: there is no error to explain"):
         found.explain(3)
+
+
+def test_labels_may_be_wrong_where_no_error_shows_it() -> None:
+    """Two groups far apart, a tenth of the labels moved: the model is right everywhere, p_wrong knows the labels."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 2, size=460)
+    X = rng.normal(size=(460, 2)) + 6.0 * truth[:, None]
+    given, wrong = truth[:400].copy(), rng.choice(400, size=40, replace=False)
+    given[wrong] = 1 - given[wrong]
+    found = psidebug.debug(LogisticRegression(), X[:400], given, X[400:], truth[400:])
+    assert found.nothing_to_debug
+    assert len(found.suspects) == 0, "without an error there is no cause"
+    assert set(np.argsort(-found.p_wrong)[:40].tolist()) == set(wrong.tolist())
+    assert found.verdict.startswith("Nothing to debug. The classifier gets every one of these test points right; 40 ")
+    np.testing.assert_array_equal(found.repaired_labels, given)
 
 
 def test_no_bug_named_is_told_apart_from_no_error(planted: Planted, diagnosis: psidebug.Diagnosis) -> None:

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import chi2_contingency
 from threadpoolctl import threadpool_limits
 
 from psidebug.diagnosis.curve import Curve, curve_of
 from psidebug.diagnosis.diagnosis import Diagnosis
-from psidebug.diagnosis.evidence.hypotheses import LEAST_TEST_ROWS_OF_A_CLASS, Hypothesis
+from psidebug.diagnosis.evidence.hypotheses import Hypothesis
 from psidebug.diagnosis.explanation import ranked
+from psidebug.diagnosis.notes import on_classes, on_estimates
 from psidebug.diagnosis.options import DEFAULT_RATE, check_options, graybox_of, prior_of, rng_of, symptom_of
-from psidebug.diagnosis.repair import compete, enough_evidence, propose
+from psidebug.diagnosis.repair import enough_evidence, explanations_of, propose, retrained
 from psidebug.diagnosis.slices import common_slices
 from psidebug.diagnosis.verification import Judge
 from psidebug.display import display_for
@@ -24,7 +24,6 @@ from psidebug.errors import NoWorldWithout, UnknownOption
 from psidebug.graybox.fidelity import Fidelity, fidelity
 from psidebug.graybox.protocol import GrayBox, LinearGrayBox
 from psidebug.graybox.retrain import Retrain
-from psidebug.graybox.surrogate import Surrogate
 from psidebug.inference.estimates import Estimates
 from psidebug.labels import Codes
 from psidebug.priors import Prior, noise
@@ -35,8 +34,6 @@ from psidebug.task import Task
 Progress = Callable[[str, int, int], None]
 
 SLICES_TRIED = 5
-RARE = 1e-6
-"""Class frequencies of training and test set that differ by chance with less than this probability are told."""
 RATES = (0.005, 0.1)
 """Bounds of the learned noise rate under which PS is taken: noise is low, as the paper has it."""
 LEAST_SHARE = 0.01
@@ -157,7 +154,10 @@ def debug(
         settings = {"noise rate": "stated" if stated is not None else "not learned", "seed": _seed_given(rng)}
         if len(task.bugs) == 0:
             belief = noise(task.train.codes, task.encoding.size, DEFAULT_RATE) if stated is None else stated
-            return Diagnosis(task, None, (), None, belief, settings, known=_facts(task), display=display)
+            hypotheses = _without_errors(task, stated, tick)
+            return Diagnosis(
+                task, None, (), None, belief, settings, hypotheses=hypotheses, known=_facts(task), display=display
+            )
         first = _diagnosed(task, stated, symptom, graybox, engine, check_fidelity, settings, tick)
         later: list[Diagnosis] = []
         while len(later) + 1 < rounds and (last := [first, *later][-1]).correction is not None:
@@ -190,7 +190,8 @@ def _diagnosed(
     box = graybox_of(graybox, task)
     judge = Judge(task)
     weighed = enough_evidence(task)
-    hypotheses, tried = compete(task, judge, _effects(box, task), _moves(stated), tick) if weighed else ([], [])
+    hypotheses = explanations_of(task, judge, _effects(box, task), _moves(stated), tick) if weighed else []
+    tried = retrained(task, judge, hypotheses, tick)
     prior = stated if stated is not None else _learned(task, hypotheses[0] if weighed else None)
     tick("inference", 0, 1)
     phi, estimates = _answered(task, box, prior, symptom, engine)
@@ -233,29 +234,17 @@ def _diagnosed(
         "fidelity": "not measured" if measured is None else str(measured),
         "fits": str(judge.fits + (0 if measured is None else measured.fits)),
     }
-    notes = _notes(box, measured, estimates) + judge.notes
-    notes += _of_classes(task)
+    notes = on_estimates(box, measured, estimates) + judge.notes + on_classes(task)
     if not weighed and not one_class:
         notes += ("the test set is too small to say how likely each label is wrong; suspects are in the order of PS",)
     return replace(found, settings=settings, fidelity=measured, notes=notes, curve=curve, controls=controls)
 
 
-def _of_classes(task: Task) -> tuple[str, ...]:
-    """What the classes of the test set allow to be said."""
-    trained, tested = (np.bincount(each.codes, minlength=task.encoding.size) for each in (task.train, task.test))
-    if len(task.test) > 1 and (tested > 0).sum() == 1:
-        return ("the test set has one class only: it cannot tell wrong labels from a biased model; none is corrected",)
-    names = ", ".join(repr(task.encoding.classes[code]) for code in np.flatnonzero(tested < LEAST_TEST_ROWS_OF_A_CLASS))
-    told: tuple[str, ...] = ()
-    if names:
-        told = (f"too few test rows have the class {names}: nothing can be said about such labels",)
-    shares = np.array([trained, tested])[:, (trained > 0) & (tested > 0)]
-    if shares.shape[1] > 1 and chi2_contingency(shares).pvalue < RARE:
-        told += (
-            "the classes are not as frequent in the test set as in training; if both were drawn so, part of what looks "
-            "like wrong labels is that",
-        )
-    return told
+def _without_errors(task: Task, stated: Prior | None, tick: Progress) -> tuple[Hypothesis, ...]:
+    """What is to be said of the labels where no test point is wrong: no label is a cause, but some may be wrong."""
+    if (task.predicted != task.test.codes).any() or not enough_evidence(task):
+        return ()
+    return tuple(explanations_of(task, Judge(task), None, _moves(stated), tick))
 
 
 def _effects(box: GrayBox, task: Task) -> npt.NDArray[np.float64] | None:
@@ -337,13 +326,6 @@ def _fidelity(box: GrayBox, task: Task, found: Diagnosis, curve: Curve, tick: Pr
         codes[first] = found.proposed[first]
         known.append((codes, point.verified.margins))
     return fidelity(box, task, suspects=found.order, proposed=found.proposed, retrained=known)
-
-
-def _notes(box: GrayBox, measured: Fidelity | None, estimates: Estimates) -> tuple[str, ...]:
-    notes = tuple(getattr(box, "notes", ()))
-    if isinstance(box, Surrogate):  # never without saying how good it is
-        notes = (f"{notes[0]}; {'its fidelity was not measured' if measured is None else measured}", *notes[1:])
-    return notes + tuple(estimates.warnings)
 
 
 def _silent(stage: str, done: int, total: int) -> None:

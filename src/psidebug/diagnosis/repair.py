@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from psidebug.diagnosis.evidence.hypotheses import Competition, Hypothesis
-from psidebug.diagnosis.evidence.opinions import Floats, Panel
+from psidebug.diagnosis.evidence.opinions import Panel
+from psidebug.diagnosis.evidence.rates import Floats
 from psidebug.diagnosis.evidence.shift import shifted_slices
 from psidebug.diagnosis.slices import Slice, common_slices
 from psidebug.diagnosis.verification import Judge, Verification
@@ -77,10 +78,10 @@ def enough_evidence(task: Task) -> bool:
     return len(task.test) >= LEAST_TEST_ROWS and int((counts >= 3).sum()) >= 2
 
 
-def compete(
+def explanations_of(
     task: Task, judge: Judge, effects: Floats | None, stated: Floats | None, tick: Tick
-) -> tuple[list[Hypothesis], list[Correction]]:
-    """Hypotheses, the one with the most evidence first, and the corrections that they propose, retrained.
+) -> list[Hypothesis]:
+    """Hypotheses about how the labels came about, the one with the most evidence first.
 
     ``effects`` (N,) is what moving each label does to the test loss, by the gray box; ``stated`` (N, K) a prior that
     the user gave. Slices are proposed by three searches: where training labels are not those of the test set, where
@@ -106,6 +107,11 @@ def compete(
         ):
             break
         hypotheses.insert(0, both)
+    return hypotheses
+
+
+def retrained(task: Task, judge: Judge, hypotheses: Sequence[Hypothesis], tick: Tick) -> list[Correction]:
+    """The corrections that hypotheses propose, in their order, with what retraining says of them."""
     tried = []
     for done, each in enumerate(hypotheses, start=1):
         codes = each.corrected(task.train.codes)
@@ -114,7 +120,7 @@ def compete(
                 first = each.slices[0] if each.slices else None
                 tried.append(Correction(told(task, each), codes, judge.verify(codes), first, each))
         tick("retraining", done, len(hypotheses))
-    return hypotheses, tried
+    return tried
 
 
 def _accused(competition: Competition, scattered: Hypothesis, found: list[Slice]) -> list[Hypothesis]:

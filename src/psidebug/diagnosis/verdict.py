@@ -20,7 +20,9 @@ def verdict(
     if len(task.bugs) == 0:
         if wrong:
             return "Nothing to debug: none of the misclassified test points was named as a bug."
-        return "Nothing to debug. The classifier gets every one of these test points right."
+        right = "Nothing to debug. The classifier gets every one of these test points right"
+        labels = _probably_wrong(task, hypotheses[0]) if hypotheses else None
+        return f"{right}." if labels is None else f"{right}; {labels} all the same: p_wrong says which."
     bugs = _bugs(wrong, len(task.bugs))
     if correction is None:
         return f"{bugs}, and {_not_the_labels(task, hypotheses)}{_doubt(fidelity)}"
@@ -30,10 +32,11 @@ def verdict(
 def _repaired(correction: Correction) -> str:
     after = correction.verified
     before, now = after.test_before.rate, after.test_after.rate
-    done = f"Correcting {after.corrected} labels takes the test error from {before:.3f} to {now:.3f}"
+    labels = "1 label" if after.corrected == 1 else f"{after.corrected} labels"
+    done = f"Correcting {labels} takes the test error from {before:.3f} to {now:.3f}"
     if now >= before:
         done = (
-            f"Correcting {after.corrected} labels takes the log loss of the test set from {after.log_loss_before:.3f} "
+            f"Correcting {labels} takes the log loss of the test set from {after.log_loss_before:.3f} "
             f"to {after.log_loss_after:.3f} (its error from {before:.3f} to {now:.3f}, no more than chance)"
         )
     if after.validation_before is not None and after.validation_after is not None:
@@ -51,17 +54,25 @@ def _not_the_labels(task: Task, hypotheses: Sequence[Hypothesis]) -> str:
             "no correction of training labels that was tried repairs the model. The labels are probably not to blame."
         )
     best = hypotheses[0]
-    wrong = int(np.sum(best.corrected(task.train.codes) != task.train.codes))
-    if not best.likely or wrong == 0:
+    labels = _probably_wrong(task, best)
+    if labels is None:
         return (
             f"no explanation by wrong labels says more than chance would (the best gains {max(best.evidence, 0.0):.0f} "
             f"nats, and {best.charge:.0f} are asked for). The labels are probably not to blame."
         )
-    labels = "1 training label is" if wrong == 1 else f"{wrong} training labels are"
     return (
-        f"{labels} probably wrong ({told(task, best)}) and worth a look, but correcting them does not repair the "
-        f"model. The errors have another cause: perhaps a model that cannot tell these classes apart."
+        f"{labels} and worth a look, but correcting them does not repair the model. The errors have another cause: "
+        f"perhaps a model that cannot tell these classes apart."
     )
+
+
+def _probably_wrong(task: Task, best: Hypothesis) -> str | None:
+    """How many labels are, and by which explanation; None if there is no more to it than chance."""
+    wrong = int(np.sum(best.corrected(task.train.codes) != task.train.codes))
+    if not best.likely or wrong == 0:
+        return None
+    labels = "1 training label is" if wrong == 1 else f"{wrong} training labels are"
+    return f"{labels} probably wrong ({told(task, best)})"
 
 
 def _bugs(wrong: int, bugs: int) -> str:

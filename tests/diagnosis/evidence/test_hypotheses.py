@@ -14,9 +14,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 from psidebug.diagnosis.conditions import Condition
-from psidebug.diagnosis.evidence.hypotheses import Competition, Hypothesis
-from psidebug.diagnosis.evidence.opinions import Opinion, Panel
-from psidebug.diagnosis.repair import compete
+from psidebug.diagnosis.evidence.hypotheses import SELDOM, Competition, Hypothesis
+from psidebug.diagnosis.evidence.opinions import Panel
+from psidebug.diagnosis.evidence.speakers import Opinion
+from psidebug.diagnosis.repair import explanations_of
 from psidebug.diagnosis.slices import Slice
 from psidebug.diagnosis.verification import Judge
 from psidebug.task import Task
@@ -117,11 +118,15 @@ def test_a_mislabelled_slice_has_the_most_evidence(seed: int, size: int) -> None
 
 
 @pytest.mark.parametrize("size", [2, 3])
-@pytest.mark.parametrize("seed", range(5))
-def test_of_random_errors_scattered_ones_have_the_most_evidence(seed: int, size: int) -> None:
-    scattered, each = hypotheses(Drawn(seed, size=size).flip(0.2))
-    assert scattered.likely
-    assert surplus(scattered) > max(map(surplus, each))
+def test_of_random_errors_scattered_ones_have_the_most_evidence(size: int) -> None:
+    """A slice that is the guiltier by chance may be a nat ahead, in one of five draws."""
+    ahead = []
+    for seed in range(5):
+        scattered, each = hypotheses(Drawn(seed, size=size).flip(0.2))
+        assert scattered.likely
+        ahead.append(max(map(surplus, each)) - surplus(scattered))
+    assert sum(one > 0 for one in ahead) <= 1
+    assert max(ahead) < 1.0
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -148,7 +153,7 @@ def test_of_clean_labels_nothing_is_likely() -> None:
 def without_forest(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forests are what takes time."""
     second = Panel._second
-    monkeypatch.setattr(Panel, "_second", lambda panel: second(panel)[:1])
+    monkeypatch.setattr(Panel, "_second", lambda panel, *tables: second(panel, *tables)[:1])
 
 
 def silent(stage: str, done: int, total: int) -> None:
@@ -157,8 +162,7 @@ def silent(stage: str, done: int, total: int) -> None:
 
 def competed(drawn: Drawn, model: Any) -> list[Hypothesis]:
     task = drawn.task(model)
-    found, _ = compete(task, Judge(task), None, None, silent)
-    return found
+    return explanations_of(task, Judge(task), None, None, silent)
 
 
 @pytest.mark.usefixtures("without_forest")
@@ -199,7 +203,7 @@ def test_a_mislabelled_slice_is_found_by_searching_and_listed_first() -> None:
 def test_the_charges_are_as_documented(size: int) -> None:
     """log(looked) for each slice, ½ χ²_p N/M for the calibration, and for the rates of a group of n rows:
 
-    ½ log n each for two classes; for more ½ log n + log K (K-1) for each that is above 0.01.
+    log n if they are even or of two classes; else ½ log n + log K (K-1) for each that is above 0.01.
     """
     drawn = Drawn(0, size=size).mislabel(1)
     competition, _ = drawn.competition()
@@ -209,7 +213,8 @@ def test_the_charges_are_as_documented(size: int) -> None:
     calibration = 0.5 * chi2.ppf(0.95, parameters) * 500 / 250
 
     def for_rates(rates: npt.NDArray[np.float64], rows: int) -> float:
-        if size == 2:
+        wrong = rates[~np.eye(size, dtype=bool)]
+        if size == 2 or (np.ptp(wrong) < 1e-12 and wrong.max() != SELDOM / (size - 1)):
             return float(np.log(rows))
         used = sum(rates[a, b] > 0.01 for a in range(size) for b in range(size) if a != b)
         return float(used * (0.5 * np.log(rows) + np.log(size * (size - 1))))

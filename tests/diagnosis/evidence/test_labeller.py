@@ -8,7 +8,7 @@ import pytest
 from scipy.special import log_softmax
 
 from psidebug.diagnosis.evidence.labeller import BIAS_PULL, PULL, Labeller, labeller_of
-from psidebug.diagnosis.evidence.opinions import Opinion
+from psidebug.diagnosis.evidence.speakers import Opinion
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.intp]

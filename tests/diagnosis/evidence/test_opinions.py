@@ -21,12 +21,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from psidebug.diagnosis.evidence.labeller import labeller_of
-from psidebug.diagnosis.evidence.opinions import FOLDS, LEAST, Opinion, Panel
+from psidebug.diagnosis.evidence.opinions import FOREST, LINEAR, OWN, Panel
+from psidebug.diagnosis.evidence.opinions import OWN_ON_TEST as ON_TEST
+from psidebug.diagnosis.evidence.speakers import FOLDS, LEAST, InFolds, Opinion
 from psidebug.diagnosis.verification import Judge
 from psidebug.task import LabelledSet, Task
 
-OWN, ON_TEST = "the learner", "the learner, trained on the test set alone"
-LINEAR, FOREST = "a linear second opinion", "a forest's second opinion"
 Codes = npt.NDArray[np.intp]
 
 
@@ -40,6 +40,14 @@ def heard(panel: Panel, excluded: Any = None) -> dict[str, Opinion]:
     if excluded is not None:
         nobody[excluded] = True
     return {each.name: each for each in panel.hear(nobody)}
+
+
+def same_folds(panel: Panel, other: Panel) -> list[Any]:
+    """Its speakers, those who are asked in folds with the folds of the other."""
+    return [
+        replace(each, folds=other.folds, test_folds=other.test_folds) if isinstance(each, InFolds) else each
+        for each in panel.speakers
+    ]
 
 
 def drawn(seed: int = 0, train: int = 120, test: int = 60) -> tuple[Any, ...]:
@@ -68,6 +76,7 @@ def test_a_learner_by_heart_knows_nothing_of_random_labels() -> None:
 @pytest.mark.parametrize(("where", "fold"), [("train", 0), ("train", 2), ("test", 1)])
 def test_other_labels_of_a_fold_change_nothing_that_is_said_of_it(where: str, fold: int) -> None:
     panel = panel_of(GaussianNB(), *drawn())
+    panel.dismiss([LINEAR, FOREST])
     rng, task = np.random.default_rng(fold), panel.task
     folds = panel.folds if where == "train" else panel.test_folds
     own = np.flatnonzero(folds == fold)
@@ -77,7 +86,7 @@ def test_other_labels_of_a_fold_change_nothing_that_is_said_of_it(where: str, fo
     changed_part: Any = {where: LabelledSet(kept.features, codes)}
     other_task = replace(task, **changed_part)
     other = Panel(other_task, Judge(other_task))
-    other.folds, other.test_folds = panel.folds, panel.test_folds
+    other.speakers = same_folds(other, panel)[:2]
     before, after = heard(panel), heard(other)
     changed = []
     for name in before:
@@ -87,6 +96,48 @@ def test_other_labels_of_a_fold_change_nothing_that_is_said_of_it(where: str, fo
     assert any(changed), "it is the labels of other folds that are learned from"
 
 
+@pytest.mark.parametrize("where", ["train", "test"])
+@pytest.mark.parametrize("row", [0, 31])
+def test_another_label_changes_nothing_that_a_forest_says_of_its_row(where: str, row: int) -> None:
+    """Trees with the row in their bag are not asked about it, and the others have not seen its label."""
+    panel = panel_of(GaussianNB(), *drawn())
+    kept: LabelledSet = getattr(panel.task, where)
+    codes = kept.codes.copy()
+    codes[row] = 1 - codes[row]
+    changed_part: Any = {where: LabelledSet(kept.features, codes)}
+    other_task = replace(panel.task, **changed_part)
+    before, after = (heard(each)[FOREST] for each in (panel, Panel(other_task, Judge(other_task))))
+    one, two = getattr(before, where), getattr(after, where)
+    np.testing.assert_array_equal(one[row], two[row])
+    assert not np.array_equal(one, two), "others learn from it"
+
+
+@pytest.mark.parametrize("name", [OWN, ON_TEST, LINEAR])
+def test_a_logistic_regression_speaks_of_a_row_as_if_trained_without_it(name: str) -> None:
+    """Against opinions of the whole panel on the task without the row, which speak of it plainly."""
+    X, y, X_test, y_test = drawn()
+    opinion = heard(panel_of(LogisticRegression(tol=1e-10), X, y, X_test, y_test))[name]
+    where = "test" if name == ON_TEST else "train"
+    missed, moved = [], []
+    for row in range(0, 60, 6):
+        excluded, test = np.zeros(len(y), dtype=bool), np.arange(len(y_test))
+        if where == "train":
+            excluded[row] = True
+            without = heard(panel_of(LogisticRegression(tol=1e-10), X, y, X_test, y_test), excluded)[name].train[row]
+        else:  # the row is asked about as one more training row, of which this learner sees no label
+            test = np.delete(test, row)
+            asked = np.vstack([X, X_test[[row]]]), np.append(y, 0)
+            without = heard(panel_of(LogisticRegression(tol=1e-10), *asked, X_test[test], y_test[test]))[name].train[-1]
+        said = getattr(opinion, where)[row]
+        fitted = (
+            LogisticRegression(tol=1e-10).fit(X, y) if where == "train" else LogisticRegression().fit(X_test, y_test)
+        )
+        seen = fitted.predict_log_proba((X if where == "train" else X_test)[[row]])[0]
+        missed.append(np.abs(said - without).max())
+        moved.append(np.abs(seen - without).max())
+    assert np.mean(missed) < 0.2 * np.mean(moved)
+
+
 def test_excluded_rows_teach_nobody() -> None:
     panel = panel_of(GaussianNB(), *drawn())
     task, excluded = panel.task, np.arange(20, 50)
@@ -94,7 +145,7 @@ def test_excluded_rows_teach_nobody() -> None:
     codes[excluded] = 1 - codes[excluded]
     other_task = replace(task, train=LabelledSet(task.train.features, codes))
     other = Panel(other_task, Judge(other_task))
-    other.folds, other.test_folds = panel.folds, panel.test_folds
+    other.speakers = same_folds(other, panel)
     before, after = heard(panel, excluded), heard(other, excluded)
     assert set(before) == {OWN, ON_TEST, LINEAR, FOREST}
     for name, each in before.items():

@@ -47,9 +47,37 @@ def test_em_finds_the_maximum_that_another_optimiser_finds(seed: int, rates: tup
     best = minimize(
         lambda pair: -objective(logs, given, two_by_two(*pair)), start, bounds=[(1e-6, 0.95)] * 2, method="L-BFGS-B"
     )
-    found = learned(logs, given)
+    found = module.by_em(np.exp(logs), given, None, even=False)
     assert objective(logs, given, found.rates) == pytest.approx(-best.fun, abs=0.01)
     np.testing.assert_allclose(found.rates, two_by_two(*best.x), atol=0.01)
+
+
+@pytest.mark.parametrize(("seed", "size"), [(0, 2), (1, 3), (2, 5)])
+def test_the_even_rate_is_the_likeliest_of_its_kind(seed: int, size: int) -> None:
+    """Against the best of 999 rates; ± 0.004 is what rows that are pretended to have been seen weigh among 500."""
+
+    def even(wrong: float) -> Floats:
+        return np.where(np.eye(size) == 1.0, 1.0 - wrong, wrong / (size - 1))
+
+    logs, _, given = recorded(seed, 500, even(0.15))
+    found = module.by_em(np.exp(logs), given, None, even=True)
+    tried = [step / 1000 for step in range(1, 1000)]
+    best = max(tried, key=lambda wrong: told(logs, given, even(wrong)).log_likelihood)
+    assert 1.0 - found.rates[0, 0] == pytest.approx(best, abs=0.004)
+    np.testing.assert_allclose(found.rates, even(1.0 - found.rates[0, 0]))
+
+
+def test_rates_are_even_unless_uneven_ones_say_clearly_more() -> None:
+    """Of 20 draws with even errors at most 2 are taken for uneven; of one-sided errors none for even."""
+    uneven = [not learned(*recorded(seed, 400, two_by_two(0.1, 0.1))[::2]).even for seed in range(20)]
+    assert sum(uneven) <= 2
+    assert not any(learned(*recorded(seed, 400, two_by_two(0.0, 0.3))[::2]).even for seed in range(5))
+
+
+def test_a_doubtful_labeller_needs_clearer_proof_of_uneven_rates() -> None:
+    logs, _, given = recorded(0, 400, two_by_two(0.05, 0.2))
+    assert not learned(logs, given).even
+    assert learned(logs, given, doubt=1.0).even
 
 
 KNOWN = {

@@ -22,8 +22,8 @@ import numpy.typing as npt
 from scipy.stats import chi2
 
 from psidebug.diagnosis.evidence.labeller import Labeller, labeller_of
-from psidebug.diagnosis.evidence.opinions import Mask, Panel
-from psidebug.diagnosis.evidence.rates import Channel, Floats, learned, told, untouched
+from psidebug.diagnosis.evidence.opinions import Panel
+from psidebug.diagnosis.evidence.rates import Channel, Floats, Mask, learned, told, untouched
 from psidebug.diagnosis.slices import Slice
 from psidebug.labels import Codes
 from psidebug.task import Task
@@ -33,8 +33,6 @@ MOST_EXCLUDED = 0.5
 
 LEAST_TEST_ROWS_OF_A_CLASS = 3
 """Of a class with fewer test rows nothing is known."""
-USED = 0.01
-"""A rate below this is as good as none."""
 SELDOM = 0.001
 """The noise rate where nothing speaks for errors: it keeps the rows in order."""
 
@@ -63,6 +61,8 @@ class Hypothesis:
     """
     stated: bool = False
     """Whether the rates outside the slices were stated, not learned."""
+    doubt: float = 0.0
+    """Nats for each row that rates which differ between classes had to gain."""
 
     @property
     def likely(self) -> bool:
@@ -89,7 +89,7 @@ class Hypothesis:
                 posterior[sure] = np.eye(size)[known[sure]]
                 continue
             possible = None if self.possible is None else self.possible[own] | (known[own, None] == np.arange(size))
-            channel = learned(self.labeller.train[own], given[own], known[own], possible)
+            channel = learned(self.labeller.train[own], given[own], known[own], possible, doubt=self.doubt)
             posterior[own], rates[group] = channel.posterior, channel.rates
         taught = (known >= 0) & ~(self.stated & (self.groups == 0))
         for cell in np.unique((self.groups * size + given)[taught]):
@@ -120,6 +120,8 @@ class Competition:
         self._known = None if task.known is None else np.where(task.known, task.train.codes, -1)
         if self._known is not None and self._possible is not None:
             self._possible |= self._known[:, None] == np.arange(task.encoding.size)
+        # What chance gains for each row by the biases of the classes, K-1 numbers calibrated on M test points.
+        self._doubt = 0.5 * float(chi2.ppf(0.95, task.encoding.size - 1)) / len(task.test)
         self._right = 0.0
 
     def scattered(self) -> Hypothesis:
@@ -148,7 +150,7 @@ class Competition:
             for group, rates in enumerate(by.rates)
             if (part := by.groups[members] == group).any()
         )
-        return alone.log_likelihood - before - _choice(suspect) - self._for_rates(alone.rates, int(members.sum()))
+        return alone.log_likelihood - before - _choice(suspect) - alone.charge
 
     def _labeller(self, excluded: Mask) -> Labeller:
         return labeller_of(self._panel.hear(excluded), self._task.test.codes)
@@ -169,7 +171,7 @@ class Competition:
             posterior[own] = channel.posterior
             rates.append(channel.rates)
             total += channel.log_likelihood
-            charge += self._for_rates(channel.rates, int(own.sum()))
+            charge += channel.charge
         if self._known is not None:  # also where rates were not learned
             sure = self._known >= 0
             posterior[sure] = np.eye(size)[self._known[sure]]
@@ -184,13 +186,15 @@ class Competition:
             charge,
             self._possible,
             self._stated is not None,
+            self._doubt,
         )
 
     def _channel(self, logs: Floats, own: Mask, *, scattered: bool) -> Channel:
         given = self._given[own]
         if self._stated is None or not scattered:
             known = None if self._known is None else self._known[own]
-            return learned(logs, given, known, None if self._possible is None else self._possible[own])
+            possible = None if self._possible is None else self._possible[own]
+            return learned(logs, given, known, possible, doubt=self._doubt)
         # What the user states is P(true label | given label) row by row: with it the rates need not be learned.
         size = logs.shape[1]
         shares = np.exp(logs).mean(axis=0)
@@ -204,21 +208,13 @@ class Competition:
     def _elsewhere(self, channel: Channel, logs: Floats, given: Codes, calibration: float) -> Channel:
         """Outside the accused slices labels are right, unless errors there gain more than chance would."""
         gain = channel.log_likelihood - untouched(logs, given)
-        if gain > calibration + self._for_rates(channel.rates, len(given)):
+        if gain > calibration + channel.charge:
             return channel
         size = logs.shape[1]
         return told(logs, given, np.where(np.eye(size) == 1.0, 1.0 - SELDOM, SELDOM / (size - 1)))
 
     def _of_test(self, labeller: Labeller) -> float:
         return untouched(labeller.test, self._task.test.codes)
-
-    def _for_rates(self, rates: Floats, rows: int) -> float:
-        """½ log n for each rate of two classes; of many only those that are used, and log of how many there are."""
-        size = self._task.encoding.size
-        if size == 2:
-            return float(np.log(max(rows, 2)))
-        used = int((rates[~np.eye(size, dtype=bool)] > USED).sum())
-        return used * (0.5 * float(np.log(max(rows, 2))) + float(np.log(size * (size - 1))))
 
 
 def _choice(suspect: Slice) -> float:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
-from psidebug.diagnosis.evidence.opinions import Opinion
+from psidebug.diagnosis.evidence.speakers import Opinion
 from psidebug.labels import Codes
 
 Floats = npt.NDArray[np.float64]

@@ -1,21 +1,20 @@
 """Opinions about the true labels, none of which has seen the label it speaks about.
 
-The user's own learner is asked in folds: what does it say about rows that it was not trained on? It is asked once more
-trained on the test set alone, whose labels are trusted. Where the features are numbers, two plain learners join in, a
-linear one and a forest, trained on the other folds of both sets: a second opinion, where the learner cannot know
-better. How much each of them is worth is not decided here: :mod:`psidebug.diagnosis.evidence.labeller` learns it.
+The user's own learner is asked: what does it say about rows that it was not trained on? It is asked once more trained
+on the test set alone, whose labels are trusted. Where the features are numbers, two plain learners join in, a linear
+one and a forest, trained on both sets: a second opinion, where the learner cannot know better. How each of them is kept
+from the labels that it speaks about is the matter of :mod:`psidebug.diagnosis.evidence.speakers`. How much it is worth
+is not decided here: :mod:`psidebug.diagnosis.evidence.labeller` learns it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
-from scipy.special import log_softmax
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.impute import SimpleImputer
@@ -24,50 +23,33 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from psidebug import learner as learners
+from psidebug.diagnosis.evidence.speakers import (
+    AtOnce,
+    Floats,
+    InFolds,
+    LeftOut,
+    Mask,
+    Opinion,
+    Rows,
+    Speaker,
+    few,
+    folds_of,
+    leaves_out,
+    left_out,
+    out_of_bag,
+    stacked,
+)
 from psidebug.diagnosis.verification import Judge
 from psidebug.errors import LearnerFailed
 from psidebug.graybox.features import seen_by_final_step
-from psidebug.labels import Codes
 from psidebug.tables import Table, is_frame, take
 from psidebug.task import Task
 
-Floats = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.intp]
-Mask = npt.NDArray[np.bool_]
-Trained = Callable[[Mask, Mask], Any]
-"""A model from the training rows and the test rows that it may see."""
-Asked = Callable[[Any, bool, Rows], Floats]
-"""Its scores (rows, K) of some training rows (True) or test rows (False)."""
-
-FOLDS = 3
-LEAST = float(np.log(1e-4))
-"""No opinion is surer than this: log probabilities are kept above it."""
-MOST_ROWS = 8_000
-"""A second opinion is formed on so many training rows, and test rows, at most."""
 WIDEST = 2_000
-"""Columns up to which dense features are looked at."""
-
-
-@dataclass(frozen=True, eq=False)
-class Opinion:
-    """What one learner says about every row, as log probabilities."""
-
-    name: str
-    train: Floats
-    """(N, K)."""
-    test: Floats
-    """(M, K)."""
-
-
-@dataclass(frozen=True, eq=False)
-class Speaker:
-    """Somebody who can be asked for an opinion."""
-
-    name: str
-    trained: Trained
-    asked: Asked
-    of_training_rows: bool = True
-    """Whether it learns from training labels; if not its opinion never changes."""
+"""Columns up to which dense features are looked at by a forest."""
+TREES, LEAF = 150, 5
+OWN, OWN_ON_TEST = "the learner", "the learner, trained on the test set alone"
+LINEAR, FOREST = "a linear second opinion", "a forest's second opinion"
 
 
 @dataclass
@@ -86,9 +68,15 @@ class Panel:
         plain = np.array([str(each) for each in ids.tolist()]) if ids.dtype.kind == "O" else ids
         self._order = np.argsort(plain, kind="stable")
         self.folds = np.empty(len(self._order), dtype=np.intp)
-        self.folds[self._order] = _folds(self.task.train.codes[self._order], chance)
-        self.test_folds = _folds(self.task.test.codes, chance)
-        self.speakers = [self._own(), self._own_on_test(), *self._second()]
+        self.folds[self._order] = folds_of(self.task.train.codes[self._order], chance)
+        self.test_folds = folds_of(self.task.test.codes, chance)
+        seen = seen_by_final_step(self.task)
+        tables = _matrix(seen.train), _matrix(seen.test)
+        numbers = tables[0] is not None and tables[1] is not None and tables[0].shape[1] == tables[1].shape[1]
+        self.speakers = [
+            *self._own(*(tables if numbers else (None, None))),
+            *(self._second(*tables) if numbers else ()),
+        ]
 
     def hear(self, excluded: Mask) -> list[Opinion]:
         """Everyone's opinion, formed without the labels of the excluded rows (N,).
@@ -100,7 +88,7 @@ class Panel:
         for speaker in self.speakers:
             if speaker.name not in self._heard or speaker.of_training_rows:
                 try:
-                    self._heard[speaker.name] = self._opinion(speaker, excluded)
+                    self._heard[speaker.name] = speaker.opinion(excluded)
                 except LearnerFailed:
                     self._heard.pop(speaker.name, None)
             if speaker.name in self._heard:
@@ -111,125 +99,109 @@ class Panel:
         """Ask these no more."""
         self.speakers = [speaker for speaker in self.speakers if speaker.name not in names]
 
-    def _opinion(self, speaker: Speaker, excluded: Mask) -> Opinion:
-        """Fold by fold: a training row is spoken of by the model without its fold, an excluded one by all models.
-
-        A test row is spoken of by one model too, chosen by its fold: an average of several would be better informed
-        than what is said of the training rows, and make these look wrong beside it.
-        """
-        size, apart = self.task.encoding.size, np.flatnonzero(excluded)
-        train, test = np.zeros((len(self.folds), size)), np.zeros((len(self.test_folds), size))
-        for fold in range(FOLDS):
-            model = speaker.trained((self.folds != fold) & ~excluded, self.test_folds != fold)
-            if speaker.of_training_rows:
-                own = np.flatnonzero((self.folds == fold) & ~excluded)
-                train[own] = _log_probabilities(speaker.asked(model, True, own))
-                if len(apart):
-                    train[apart] += _log_probabilities(speaker.asked(model, True, apart)) / FOLDS
-            else:
-                train += _log_probabilities(speaker.asked(model, True, np.arange(len(train)))) / FOLDS
-            held = np.flatnonzero(self.test_folds == fold)
-            test[held] = _log_probabilities(speaker.asked(model, False, held))
-        return Opinion(speaker.name, train, test)
-
     def _ignorant(self) -> Opinion:
         size = self.task.encoding.size
         train, test = (np.full((len(folds), size), -np.log(size)) for folds in (self.folds, self.test_folds))
         return Opinion("nobody", train, test)
 
+    def _own(self, train: Any, test: Any) -> list[Speaker]:
+        """The user's learner: with rows left out if labels have no part in what comes before its final estimator."""
+        task, estimator = self.task, learners.final_step(self.task.learner)
+        ways: list[Speaker] = []
+        for name, on_test, trained in ((OWN, False, self._fit), (OWN_ON_TEST, True, self._fit_on_test)):
+            in_folds = self._in_folds(name, trained, self._scores, of_training_rows=not on_test)
+            if train is None or not leaves_out(estimator) or not (estimator is task.learner or task.encoded):
+                ways.append(in_folds)
+                continue
+            at_once = AtOnce(
+                name,
+                task,
+                self._fit_final,
+                train,
+                test,
+                self._order,
+                left_out,
+                of_training_rows=not on_test,
+                of_test_rows=on_test,
+                whole=True,
+            )
+            ways.append(LeftOut(at_once, in_folds))
+        return ways
+
+    def _second(self, train: Any, test: Any) -> list[Speaker]:
+        """A linear learner and, on dense features, a forest whose splits are drawn: as good, and faster."""
+        train, test = _varying(train, test)
+        first, linear = _linear(train)
+        both = first.fit_transform(stacked(train, test))
+        scaled = both[: train.shape[0]], both[train.shape[0] :]
+        trained, asked = self._plain(linear, *scaled)
+        at_once = AtOnce(LINEAR, self.task, self._fit_plainly(linear), *scaled, self._order, left_out)
+        second: list[Speaker] = [LeftOut(at_once, self._in_folds(LINEAR, trained, asked))]
+        if not sp.issparse(train) and train.shape[1] <= WIDEST:
+            filled = SimpleImputer(keep_empty_features=True).fit(train)
+            forest = ExtraTreesClassifier(TREES, min_samples_leaf=LEAF, bootstrap=True, oob_score=True)
+            tables = filled.transform(train), filled.transform(test)
+            second.append(AtOnce(FOREST, self.task, self._fit_plainly(forest), *tables, self._order, out_of_bag))
+        return second
+
+    def _in_folds(self, name: str, trained: Any, asked: Any, *, of_training_rows: bool = True) -> InFolds:
+        size = self.task.encoding.size
+        return InFolds(name, trained, asked, self.folds, self.test_folds, size, of_training_rows)
+
     def _rows(self, train: Mask) -> Rows:
         """Their positions, in the order of their ids."""
         return np.asarray(self._order[train[self._order]])
 
-    def _own(self) -> Speaker:
-        task = self.task
+    def _fit(self, train: Mask, test: Mask) -> learners.Classifier:
+        return self.judge.fit(self.task.train.codes, rows=self._rows(train))
 
-        def trained(train: Mask, test: Mask) -> learners.Classifier:
-            return self.judge.fit(task.train.codes, rows=self._rows(train))
+    def _fit_on_test(self, train: Mask, test: Mask) -> learners.Classifier:
+        task, rows = self.task, np.flatnonzero(test)
+        self.judge.fits += 1
+        labels = task.encoding.native[task.test.codes[rows]]
+        return learners.refit(task.learner, take(task.test.features, rows), labels, seed=task.seed)
 
-        return Speaker("the learner", trained, self._scores)
-
-    def _own_on_test(self) -> Speaker:
-        task = self.task
-
-        def trained(train: Mask, test: Mask) -> learners.Classifier:
-            rows = np.flatnonzero(test)
-            self.judge.fits += 1
-            labels = task.encoding.native[task.test.codes[rows]]
-            return learners.refit(task.learner, take(task.test.features, rows), labels, seed=task.seed)
-
-        return Speaker("the learner, trained on the test set alone", trained, self._scores, of_training_rows=False)
+    def _fit_final(self, features: Any, labels: Any, weights: Floats | None) -> learners.Classifier:
+        self.judge.fits += 1
+        estimator = learners.final_step(self.task.learner)
+        return learners.refit(estimator, features, labels, sample_weight=weights, seed=self.task.seed)
 
     def _scores(self, model: learners.Classifier, train: bool, rows: Rows) -> Floats:
         features = take((self.task.train if train else self.task.test).features, rows)
         return learners.scores(model, features, self.task.encoding.native_codes, self.task.encoding.size)
 
-    def _second(self) -> list[Speaker]:
-        """A linear learner and, on dense features, a forest whose splits are drawn: as good, and faster."""
-        seen = seen_by_final_step(self.task)
-        tables = _matrix(seen.train), _matrix(seen.test)
-        if tables[0] is None or tables[1] is None or tables[0].shape[1] != tables[1].shape[1]:
-            return []
-        tables = _varying(*tables)
-        second = [Speaker("a linear second opinion", self._plain(_linear(tables[0]), *tables), self._plainly(*tables))]
-        if not sp.issparse(tables[0]) and tables[0].shape[1] <= WIDEST:
-            forest = make_pipeline(
-                SimpleImputer(keep_empty_features=True),
-                ExtraTreesClassifier(100, min_samples_leaf=5, random_state=self.task.seed),
-            )
-            second.append(Speaker("a forest's second opinion", self._plain(forest, *tables), self._plainly(*tables)))
-        return second
+    def _fit_plainly(self, estimator: Any) -> Any:
+        def fitted(features: Any, labels: Any, weights: Floats | None) -> Any:
+            return learners.refit(estimator, features, labels, seed=self.task.seed)
 
-    def _plain(self, estimator: Any, train_table: Any, test_table: Any) -> Trained:
-        codes, test_codes = self.task.train.codes, self.task.test.codes
+        return fitted
+
+    def _plain(self, estimator: Any, train_table: Any, test_table: Any) -> tuple[Any, Any]:
+        """How a learner of plain numbers is trained in folds, and asked."""
+        task = self.task
+        native, names, size = task.encoding.native, task.encoding.native_codes, task.encoding.size
 
         def trained(train: Mask, test: Mask) -> Any:
-            rows, held = (self._few(each) for each in (self._rows(train), np.flatnonzero(test)))
-            features = _stacked(train_table[rows], test_table[held])
-            return learners.refit(
-                estimator, features, np.concatenate([codes[rows], test_codes[held]]), seed=self.task.seed
-            )
-
-        return trained
-
-    def _few(self, rows: Rows) -> Rows:
-        if len(rows) <= MOST_ROWS:
-            return rows
-        return np.random.default_rng(self.task.seed).choice(rows, MOST_ROWS, replace=False)
-
-    def _plainly(self, train_table: Any, test_table: Any) -> Asked:
-        codes = {code: code for code in range(self.task.encoding.size)}
+            rows, held = (few(each, task.seed) for each in (self._rows(train), np.flatnonzero(test)))
+            features = stacked(train_table[rows], test_table[held])
+            labels = native[np.concatenate([task.train.codes[rows], task.test.codes[held]])]
+            return learners.refit(estimator, features, labels, seed=task.seed)
 
         def asked(model: Any, train: bool, rows: Rows) -> Floats:
-            return learners.scores(model, (train_table if train else test_table)[rows], codes, len(codes))
+            return learners.scores(model, (train_table if train else test_table)[rows], names, size)
 
-        return asked
-
-
-def _folds(codes: Codes, rng: np.random.Generator) -> Rows:
-    """A fold for each row, of every class as many in each as can be."""
-    folds = np.empty(len(codes), dtype=np.intp)
-    start = 0
-    for code in np.unique(codes):
-        rows = rng.permutation(np.flatnonzero(codes == code))
-        folds[rows] = (start + np.arange(len(rows))) % FOLDS
-        start += len(rows)
-    return folds
+        return trained, asked
 
 
-def _log_probabilities(scores: Floats) -> Floats:
-    return np.asarray(np.maximum(log_softmax(scores, axis=1), LEAST))
-
-
-def _linear(features: Any) -> Any:
-    """A logistic regression on features of one scale; counts and other sparse features weigh what is rare."""
+def _linear(features: Any) -> tuple[Any, LogisticRegression]:
+    """Features of one scale and a logistic regression; of counts and other sparse features what is rare weighs more."""
     if not sp.issparse(features):
-        return make_pipeline(
-            SimpleImputer(keep_empty_features=True), StandardScaler(), LogisticRegression(max_iter=300)
+        return make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler()), LogisticRegression(
+            max_iter=300
         )
     if features.nnz and features.data.min() < 0:
-        return make_pipeline(MaxAbsScaler(), LogisticRegression(C=0.1, max_iter=300))
-    return make_pipeline(TfidfTransformer(sublinear_tf=True), LogisticRegression(C=10.0, max_iter=300))
+        return MaxAbsScaler(), LogisticRegression(C=0.1, max_iter=300)
+    return TfidfTransformer(sublinear_tf=True), LogisticRegression(C=10.0, max_iter=300)
 
 
 def _matrix(table: Table) -> Any:
@@ -249,7 +221,3 @@ def _varying(train: Any, test: Any) -> tuple[Any, Any]:
         return train, test
     varies = ((train != train[0]) & ~(np.isnan(train) & np.isnan(train[0]))).any(axis=0)
     return (train[:, varies], test[:, varies]) if varies.any() else (train, test)
-
-
-def _stacked(first: Any, second: Any) -> Any:
-    return sp.vstack([first, second], format="csr") if sp.issparse(first) else np.concatenate([first, second])

@@ -2,7 +2,10 @@
 
 With P(k | x_i) from a labeller that never saw label i, the given label y_i has probability Σ_k P(k | x_i) R(y_i | k),
 and its true value is k with probability W_ik ∝ P(k | x_i) R(y_i | k). EM raises the likelihood of all given labels in
-turns: W from R, then R(b | k) = Σ_i W_ik [y_i = b] / Σ_i W_ik.
+turns: W from R, then R(b | k) = Σ_i W_ik [y_i = b] / Σ_i W_ik. The rates may also be *even*, one for all pairs of
+classes: R(b | k) = ε / (K-1), ε the share of wrong labels. Of the two the one is taken that is likelier after a charge
+for its rates: rates that differ by chance alone, or by a labeller that prefers a class, would put the labels of one
+class before those of another.
 """
 
 from __future__ import annotations
@@ -20,6 +23,8 @@ ROUNDS = 200
 SETTLED = 1e-5
 START = 0.05
 """The rate that EM begins with."""
+USED = 0.01
+"""A rate below this is as good as none."""
 RIGHT, WRONG = 1.0, 0.01
 """Rows that are pretended to have been seen of each class: labelled right, and labelled as each other class."""
 
@@ -34,21 +39,52 @@ class Channel:
     """W (n, K): how likely each class is the true label of each row."""
     log_likelihood: float
     """Σ_i log Σ_k P(k | x_i) R(y_i | k)."""
+    even: bool = False
+    """Whether one rate holds for all pairs of classes."""
+
+    @property
+    def charge(self) -> float:
+        """½ log n for each rate that was learned; of many classes only those used, and log of how many there are.
+
+        Even rates of two classes were looked for in both ways, and pay for both; so do those of many.
+        """
+        each, size = 0.5 * float(np.log(max(len(self.posterior), 2))), len(self.rates)
+        if self.even or size == 2:
+            return 2.0 * each
+        used = int((self.rates[~np.eye(size, dtype=bool)] > USED).sum())
+        return used * (each + float(np.log(size * (size - 1))))
 
 
-def learned(log_probability: Floats, given: Codes, known: Codes | None = None, possible: Mask | None = None) -> Channel:
+def learned(
+    log_probability: Floats,
+    given: Codes,
+    known: Codes | None = None,
+    possible: Mask | None = None,
+    *,
+    doubt: float = 0.0,
+) -> Channel:
     """The rates under which these given labels (n,) are likeliest, for a labeller's log P(k | x) (n, K).
 
     ``known`` holds the true labels that a person has confirmed, -1 elsewhere; ``possible`` (n, K) says which classes
     the true label of a row may have at all. A row that can only have its given label is right whatever the rates are:
-    its likelihood is P(y | x), and it has nothing to teach about them.
+    its likelihood is P(y | x), and it has nothing to teach about them. ``doubt`` is what uneven rates have to gain for
+    each row beyond their charge: nats that a labeller which is not quite calibrated gives them by chance.
     """
     if possible is not None and (sure := possible.sum(axis=1) <= 1).any():
-        rest = learned(log_probability[~sure], given[~sure], None if known is None else known[~sure], possible[~sure])
+        others = None if known is None else known[~sure]
+        rest = learned(log_probability[~sure], given[~sure], others, possible[~sure], doubt=doubt)
         posterior = np.eye(possible.shape[1])[given]
         posterior[~sure] = rest.posterior
-        return Channel(rest.rates, posterior, rest.log_likelihood + untouched(log_probability[sure], given[sure]))
+        untold = untouched(log_probability[sure], given[sure])
+        return Channel(rest.rates, posterior, rest.log_likelihood + untold, rest.even)
     probability = np.exp(log_probability) * (1.0 if possible is None else possible)
+    even, free = (by_em(probability, given, known, even=even) for even in (True, False))
+    least = max(free.charge - even.charge, 0.5 * float(np.log(max(len(given), 2)))) + doubt * len(given)
+    return free if free.log_likelihood - even.log_likelihood > least else even
+
+
+def by_em(probability: Floats, given: Codes, known: Codes | None, *, even: bool) -> Channel:
+    """The likeliest rates of one kind, for P(k | x) (n, K)."""
     size = probability.shape[1]
     rates = np.full((size, size), START / (size - 1))
     np.fill_diagonal(rates, 1.0 - START)
@@ -58,11 +94,18 @@ def learned(log_probability: Floats, given: Codes, known: Codes | None = None, p
     for _ in range(ROUNDS):
         posterior, _ = _posterior(probability, rates, given, known)
         counts = posterior.T @ recorded + pretended
-        before, rates = rates, counts / counts.sum(axis=1, keepdims=True)
+        before, rates = rates, _evened(counts) if even else counts / counts.sum(axis=1, keepdims=True)
         if np.abs(rates - before).max() < SETTLED:
             break
     posterior, likelihood = _posterior(probability, rates, given, known)
-    return Channel(rates, posterior, float(np.log(likelihood).sum()))
+    return Channel(rates, posterior, float(np.log(likelihood).sum()), even)
+
+
+def _evened(counts: Floats) -> Floats:
+    """Rates (K, K) of one ε, the share of all counts that are off the diagonal."""
+    size = len(counts)
+    wrong = 1.0 - float(np.trace(counts) / counts.sum())
+    return np.where(np.eye(size) == 1.0, 1.0 - wrong, wrong / (size - 1))
 
 
 def told(log_probability: Floats, given: Codes, rates: Floats) -> Channel:

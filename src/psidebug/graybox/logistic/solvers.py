@@ -114,6 +114,11 @@ class Dual:
             result[:, a] = self._solved(rhs[:, a], a)
         return result
 
+    @property
+    def leverages(self) -> Floats:
+        """v_i x_iᵀ H⁻¹ x_i of every row and sigmoid, (N, F): how much of a row's curvature is its own."""
+        return np.column_stack([_leverages(root, factor, schur) for _, root, factor, _, schur in self._parts])
+
     def _part(self, quadratic: Quadratic, a: int) -> tuple[Floats, Floats, Floats, Floats, float]:
         last = quadratic.shape[1] - quadratic.design.intercept
         ridge = quadratic.ridge[a, :last]
@@ -123,7 +128,7 @@ class Dual:
         kernel = quadratic.design.kernel(inverse, v)
         kernel[np.diag_indices_from(kernel)] += 1.0
         factor = scipy.linalg.cholesky(kernel, lower=True, overwrite_a=True, check_finite=False)
-        tilt, schur = np.zeros(last), 1.0
+        tilt, schur = np.zeros(last), np.inf
         if quadratic.design.intercept:
             eased = scipy.linalg.cho_solve((factor, True), root)
             tilt = inverse * quadratic.design.gathered((root * eased)[:, None])[0, :last]
@@ -145,3 +150,11 @@ class Dual:
 
     def _padded(self, features: Floats) -> Floats:
         return np.column_stack([features, np.zeros(len(features))]) if self._design.intercept else features
+
+
+def _leverages(root: Floats, factor: Floats, schur: float) -> Floats:
+    """1 - M_ii + (M r)_i² / (λ_b + rᵀ M r), M = (I + G)⁻¹; without an intercept its part is 0."""
+    inverse_factor = scipy.linalg.solve_triangular(factor, np.eye(len(root)), lower=True, check_finite=False)
+    without = 1.0 - np.square(inverse_factor).sum(axis=0)
+    eased = scipy.linalg.cho_solve((factor, True), root, check_finite=False)
+    return np.asarray(without + eased**2 / schur if schur > 0 else without)
