@@ -1,10 +1,13 @@
-"""The review app under load: 100,000 suspects, an hour of review, and a hundred kills.
+"""The review app under load: 100,000 suspects, an hour of review, a hundred kills, and four servers at once.
 
 Run ``python -m benchmarks.speed.review`` from the root of the project (``--quick`` for a tenth of it). The server is
 ``psi review`` itself, in a process of its own; times are those of whole requests on this machine. One review is what a
 browser asks for: the row, similar rows, the queue, the verdict, and whether something has changed; a person makes about
 one a second, so that 3,600 are an hour. Goals: first screen under 1 s, next item under 100 ms, memory flat. Results go
-to ``results/review.csv``.
+to ``results/review.csv``. Then a server is killed (SIGKILL) at a hundred random moments in the middle of 1,000 verdicts
+and started again each time, and four servers on one run take 1,000 verdicts each at once: every verdict that was called
+saved must be in the store, none twice, none refused; else this ends with an error. Results go to
+``results/review_durability.csv``. ``--only load`` or ``--only durability`` measures one of the two.
 """
 
 from __future__ import annotations
@@ -31,12 +34,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from tests.review.digits import save_digits
 from tests.review.talking import Talk
-from tests.review.test_killed import kill_often
+from tests.review.test_killed import kill_often, write_together
 
 import psidebug
 from psidebug.runs import load_run
 
-RESULTS = Path(__file__).parent / "results" / "review.csv"
+RESULTS = Path(__file__).parent / "results"
 BASE = 1_000
 """Rows of the diagnosis of which a large run is many copies."""
 
@@ -147,32 +150,51 @@ def measure(kind: str, rows: int, reviews: int, place: Path) -> dict[str, Any]:
         server.stdout.close()
 
 
+def durability(kills: int, verdicts: int, directory: Path) -> list[dict[str, Any]]:
+    """What a run went through, and how long it took; an error if a verdict is lost, twice or refused."""
+    lines = []
+    for what, servers, go in (
+        ("killed", 1, lambda run: kill_often(run, kills=kills, verdicts=verdicts)),
+        ("at once", 4, lambda run: write_together(run, processes=4, verdicts=verdicts)),
+    ):
+        run = directory / what
+        save_digits(run)
+        begin = time.perf_counter()
+        saved, stored = go(run)
+        took = round(time.perf_counter() - begin, 1)
+        line = {"what": what, "servers": servers, "kills": kills if what == "killed" else 0}
+        lines.append(line | {"called_saved": saved, "stored": stored, "seconds": took})
+        print(lines[-1], flush=True)
+        shutil.rmtree(run)
+    return lines
+
+
+def write(lines: list[dict[str, Any]], name: str) -> None:
+    about = {"date": date.today(), "python": platform.python_version(), "machine": platform.machine()}
+    with (RESULTS / name).open("w", newline="") as file:
+        writer = csv.DictWriter(file, [*lines[0], *about])
+        writer.writeheader()
+        writer.writerows(line | about for line in lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
-    quick = parser.parse_args().quick
-    rows, reviews, kills = (10_000, 200, 10) if quick else (100_000, 3_600, 100)
-    lines = []
+    parser.add_argument("--only", choices=("load", "durability"))
+    asked = parser.parse_args()
+    rows, reviews, kills, verdicts = (10_000, 200, 10, 100) if asked.quick else (100_000, 3_600, 100, 1_000)
+    found: dict[str, list[dict[str, Any]]] = {}
     with tempfile.TemporaryDirectory() as directory:
-        for kind in KINDS:
-            lines.append(measure(kind, rows, reviews, Path(directory) / kind))
-            print(lines[-1], flush=True)
-        place = Path(directory) / "digits"
-        save_digits(place)
-        saved = kill_often(place, kills)
-        print(f"killed {kills} times: {saved} verdicts were called saved, all are there, none twice")
-        shutil.rmtree(place)
-    if not quick:
-        about = {
-            "kills": kills,
-            "date": date.today(),
-            "python": platform.python_version(),
-            "machine": platform.machine(),
-        }
-        with RESULTS.open("w", newline="") as file:
-            writer = csv.DictWriter(file, [*lines[0], *about])
-            writer.writeheader()
-            writer.writerows(line | about for line in lines)
+        if asked.only != "durability":
+            found["review.csv"] = []
+            for kind in KINDS:
+                found["review.csv"].append(measure(kind, rows, reviews, Path(directory) / kind))
+                print(found["review.csv"][-1], flush=True)
+        if asked.only != "load":
+            found["review_durability.csv"] = durability(kills, verdicts, Path(directory))
+    if not asked.quick:
+        for name, lines in found.items():
+            write(lines, name)
 
 
 if __name__ == "__main__":

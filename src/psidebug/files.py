@@ -2,12 +2,45 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import platform
+import re
 import tempfile
 from os import PathLike
 from pathlib import Path
 
 from psidebug.errors import OutputError
+
+PARTIAL = ".partial"
+"""How the name of something half-written ends."""
+MARK = re.compile(r"\.([0-9a-f]{8})-(\d+)\.")
+
+
+def marked(name: str) -> str:
+    """The beginning of the name of a neighbour, which says by whom it is written: machine and process.
+
+    It is cut so that the neighbour's name stays valid wherever the name itself is.
+    """
+    return f"{name[:40]}.{_machine()}-{os.getpid()}."
+
+
+def is_left_behind(name: str) -> bool:
+    """Whether something with a marked name was begun by a process of this machine that is no more."""
+    mark = MARK.search(name)
+    if mark is None or mark[1] != _machine() or os.name == "nt":  # there is no harmless way to ask Windows
+        return False
+    try:
+        os.kill(int(mark[2]), 0)
+    except ProcessLookupError:
+        return True
+    except (PermissionError, OverflowError):
+        return False
+    return False
+
+
+def _machine() -> str:
+    return hashlib.sha256(platform.node().encode()).hexdigest()[:8]
 
 
 def check_place(path: str | PathLike[str]) -> None:
@@ -33,8 +66,7 @@ def write_whole(path: str | PathLike[str], text: str | bytes) -> None:
         if target.exists() and not target.is_file():  # a pipe or a device takes the text itself
             target.write_bytes(content)
             return
-        # The neighbour's name is cut so that it stays valid wherever the target's own is.
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:40]}.", suffix=".partial")
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{marked(target.name)}", suffix=PARTIAL)
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(content)

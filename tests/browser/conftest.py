@@ -12,6 +12,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Dialog, Page, sync_playwright
 
+from tests.browser.reviewing import WIDE, Arrive, Reviewer
+from tests.review.digits import save_digits
+from tests.review.talking import Room, serving
+
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -66,3 +70,34 @@ def open_page(chromium: Browser) -> Iterator[Open]:
     yield opened
     for context in contexts:
         context.close()
+
+
+# ── the review app ──
+
+
+@pytest.fixture(scope="session")
+def saved_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("review") / "run"
+    save_digits(place)
+    return place
+
+
+@pytest.fixture
+def room(saved_run: Path, tmp_path: Path) -> Iterator[Room]:
+    with serving(Path(shutil.copytree(saved_run, tmp_path / "run"))) as room:
+        yield room
+
+
+@pytest.fixture
+def arrive(chromium: Browser, room: Room) -> Iterator[Arrive]:
+    """Another reviewer with a browser of his own; nothing may be written to the console unless that is said."""
+    people: list[Reviewer] = []
+
+    def arrived(**options: Any) -> Reviewer:
+        context = chromium.new_context(**{"viewport": WIDE, **options})
+        people.append(Reviewer(context, room.served.link))
+        return people[-1]
+
+    yield arrived
+    for each in people:
+        each.context.close()

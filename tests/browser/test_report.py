@@ -238,6 +238,43 @@ def test_wide_and_narrow_by_day_and_by_night(
         assert opened.messages == []
 
 
+def test_on_a_phone_every_value_of_a_wide_table_is_in_sight(hostile: Path, open_page: Open) -> None:
+    """Nothing of a bug, a suspect or an explanation has to be scrolled to sideways, and ids stay whole."""
+    page = open_page(hostile, viewport={"width": 390, "height": 800}).page
+    beyond = page.evaluate("""() => {
+        for (const each of document.querySelectorAll("details")) each.open = true;
+        const cells = [...document.querySelectorAll(".stacked tbody th, .stacked tbody td")];
+        return cells.filter((cell) => cell.checkVisibility() && cell.getBoundingClientRect().right > 390).length;
+    }""")
+    assert beyond == 0
+    assert page.locator(".stacked tbody td").count() > 50
+    name, shown = page.evaluate("""() => {
+        const cell = document.querySelector("#bugs td.deciding[data-name]");
+        return [cell.dataset.name, getComputedStyle(cell, "::before").content];
+    }""")
+    assert name.startswith(PAYLOADS[5])
+    assert shown not in ("none", "normal"), "a value stands behind the name of its column"
+
+
+def test_ids_do_not_break_over_lines(digits: tuple[Path, psidebug.Diagnosis], open_page: Open) -> None:
+    for width in (390, 1280):
+        page = open_page(digits[0], viewport={"width": width, "height": 800}).page
+        lines = page.evaluate("""() => {
+            const names = [...document.querySelectorAll("#suspects-table tbody th")].slice(0, 20);
+            return names.map((each) => {
+                const range = document.createRange();
+                range.selectNodeContents(each);
+                return range.getClientRects().length;
+            });
+        }""")
+        assert set(lines) == {1}
+
+
+def test_the_filter_says_what_it_looks_at(digits: tuple[Path, Any], hostile: Path, open_page: Open) -> None:
+    for path in (digits[0], hostile):
+        assert open_page(path).page.get_by_label("Find in what is shown").count() == 1
+
+
 CONTRAST = """() => {
     const luminance = (colour) => {
         const [r, g, b] = colour.match(/[\\d.]+/g).slice(0, 3)
@@ -302,3 +339,15 @@ def test_on_paper_it_is_light_and_whole(digits: tuple[Path, Any], open_page: Ope
     assert opened.page.locator("#filter").is_hidden()
     assert opened.page.locator("#suspects-table tbody tr:visible").count() == 40
     assert opened.page.locator(".printed").is_visible()
+
+
+def test_on_paper_no_column_is_cut_off(hostile: Path, open_page: Open) -> None:
+    """A4 is 718 points of a screen wide between its margins, and does not scroll."""
+    page = open_page(hostile, viewport={"width": 718, "height": 1000}).page
+    page.emulate_media(media="print")
+    beyond = page.evaluate("""() => {
+        for (const each of document.querySelectorAll("details")) each.open = true;
+        const cells = [...document.querySelectorAll("#bugs td, #bugs th, #effect td, #effect th")];
+        return cells.filter((cell) => cell.checkVisibility() && cell.getBoundingClientRect().right > 718).length;
+    }""")
+    assert beyond == 0

@@ -4,86 +4,17 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from psidebug.datasets.digits import mislabelled_digits
 from psidebug.review.desk import Desk
-from tests.review.digits import save_digits
+from psidebug.review.security import Visitor
+from tests.browser.reviewing import NARROW, WIDE, Arrive, Reviewer
 from tests.review.talking import Room, serving
-
-WIDE, NARROW = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
-
-
-@pytest.fixture(scope="module")
-def saved_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("review") / "run"
-    save_digits(place)
-    return place
-
-
-@pytest.fixture
-def room(saved_run: Path, tmp_path: Path) -> Iterator[Room]:
-    with serving(Path(shutil.copytree(saved_run, tmp_path / "run"))) as room:
-        yield room
-
-
-class Reviewer:
-    """A person at a browser, who has a keyboard and no mouse."""
-
-    def __init__(self, context: BrowserContext, link: str) -> None:
-        self.context, self.page = context, context.new_page()
-        self.messages: list[str] = []
-        self.requests: list[str] = []
-        self.page.on("console", lambda message: self.messages.append(message.text))
-        self.page.on("pageerror", lambda error: self.messages.append(str(error)))
-        self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.goto(link)
-        self.page.wait_for_selector("#progress .progress")  # the link leads here by a page of its own; the script is up
-
-    def press(self, *keys: str) -> None:
-        for key in keys:
-            self.page.keyboard.press(key)
-
-    def judge(self, *keys: str) -> None:
-        """Keys that decide, each when the row before has given way to the next and is saved."""
-        for key in keys:
-            before = self.at
-            self.press(key)
-            expect(self.page.locator(f"#focus[data-at='{before}']")).to_have_count(0)
-            self.expect_saved()
-
-    @property
-    def at(self) -> int:
-        return int(self.page.locator("#focus").get_attribute("data-at") or -1)
-
-    def expect_saved(self) -> None:
-        expect(self.page.locator("#saved")).to_have_attribute("data-state", "saved")
-
-    def expect_progress(self, text: str) -> None:
-        expect(self.page.locator("#progress")).to_contain_text(text)
-
-
-Arrive = Callable[..., Reviewer]
-
-
-@pytest.fixture
-def arrive(chromium: Browser, room: Room) -> Iterator[Arrive]:
-    """Another reviewer with a browser of his own; nothing may be written to the console unless that is said."""
-    people: list[Reviewer] = []
-
-    def arrived(**options: Any) -> Reviewer:
-        context = chromium.new_context(**{"viewport": WIDE, **options})
-        people.append(Reviewer(context, room.served.link))
-        return people[-1]
-
-    yield arrived
-    for each in people:
-        each.context.close()
 
 
 def test_the_demo_by_keyboard_alone_until_the_error_falls(room: Room, arrive: Arrive) -> None:
@@ -168,7 +99,7 @@ def test_bulk_is_one_step_and_can_be_left(room: Room, arrive: Arrive) -> None:
     assert room.desk.store.log() == []
     ann.press("b")
     expect(ann.page.locator("#bulk")).to_be_visible()
-    ann.press("s")
+    ann.press("e")
     ann.expect_progress(f"{count} of {count} decided")
     expect(ann.page.locator("#focus")).to_contain_text("Nothing is left here")
     assert len(room.desk.store.log()) == 1
@@ -198,14 +129,87 @@ def test_two_browsers_see_each_others_verdicts(room: Room, arrive: Arrive) -> No
 def test_a_reload_loses_nothing(room: Room, arrive: Arrive) -> None:
     ann = arrive()
     ann.judge("c", "e", "s")
-    ann.expect_progress("3 of")
+    ann.expect_progress("2 of")
+    ann.expect_progress("1 skipped")
     at, progress = ann.at, ann.page.locator("#progress").inner_text()
     ann.page.reload()
     expect(ann.page.locator("#progress")).to_have_text(progress, use_inner_text=True)
     assert ann.at == at
-    ann.press("u")
-    ann.expect_progress("2 of")
+    ann.press("u", "u")
+    ann.expect_progress("1 of")
     assert ann.messages == []
+
+
+def test_what_was_skipped_comes_back_at_the_end_and_only_answers_count(room: Room, arrive: Arrive) -> None:
+    ann = arrive()
+    order = room.desk.run.order.tolist()
+    ann.judge("s", "o", "c")
+    ann.expect_progress(f"1 of {len(order)} decided, {len(order) - 1} left")
+    room.desk.judge(
+        [room.desk.verdict(each, "keep") for each in order[4:]], visitor=Visitor("bob", "his"), key="most of them"
+    )
+    ann.expect_progress(f"{len(order) - 3} of")
+    ann.judge("e")
+    expect(ann.page.locator("#focus")).to_have_attribute("data-at", str(order[0]))
+    expect(ann.page.locator("#focus .state")).to_contain_text("skipped")
+    for shown in ("#focus .state", "#queue [data-verdict=skip]"):  # not where the way past the head, class skip, is
+        expect(ann.page.locator(shown)).to_be_in_viewport()
+    ann.judge("c")
+    expect(ann.page.locator("#focus")).to_contain_text("waits for the second opinion of somebody else (1 row")
+    ann.expect_progress(f"{len(order) - 1} of {len(order)} decided, 1 left")
+    assert ann.messages == []
+
+
+def test_a_second_opinion_is_asked_of_the_other_browser(room: Room, arrive: Arrive) -> None:
+    ann, bob = arrive(), arrive()
+    one, two = room.desk.run.order[:2].tolist()
+    ann.judge("o")
+    expect(bob.page.locator("#focus .state")).to_contain_text("second opinion wanted by ann")
+    bob.judge("c")
+    ann.expect_progress("1 of")
+    ann.press("k")
+    assert ann.at == two, "her own question is not put to her"
+    assert room.desk.store.current()[one].action == "correct"
+
+
+def test_what_waits_in_the_browser_is_saved_after_a_restart(chromium: Browser, saved_run: Path, tmp_path: Path) -> None:
+    run = Path(shutil.copytree(saved_run, tmp_path / "run"))
+    context = chromium.new_context()
+    with serving(run) as room:
+        order = room.desk.run.order.tolist()
+        ann = Reviewer(context, room.served.link)
+        ann.page.wait_for_load_state("networkidle")
+    ann.press("c")
+    expect(ann.page.locator("#saved")).to_contain_text("Not saved: 1 waiting")
+    ann.page.close(run_before_unload=False)
+    with serving(run) as room:
+        assert room.desk.store.log() == []
+        again = Reviewer(context, room.served.link)
+        again.expect_saved()
+        again.expect_progress("1 of")
+        assert set(room.desk.store.current()) == {order[0]}
+        context.close()
+
+
+def test_two_tabs_of_one_browser_lose_nothing_that_waits(room: Room, arrive: Arrive) -> None:
+    ann = arrive()
+    one, two = room.desk.run.order[:2].tolist()
+    other = Reviewer(ann.context, f"http://127.0.0.1:{room.talk.port}/")
+    for each in (ann, other):
+        each.page.wait_for_load_state("networkidle")
+    ann.context.route("**/verdict", lambda route: route.abort())
+    ann.press("c")
+    expect(ann.page.locator("#saved")).to_contain_text("Not saved: 1 waiting")
+    other.press("j")
+    expect(other.page.locator("#focus")).to_have_attribute("data-at", str(two))
+    other.press("e")
+    expect(other.page.locator("#saved")).to_contain_text("Not saved: 1 waiting")
+    for each in (ann, other):
+        each.page.close(run_before_unload=False)
+    ann.context.unroute("**/verdict")
+    last = Reviewer(ann.context, f"http://127.0.0.1:{room.talk.port}/")
+    last.expect_progress("2 of")
+    assert {each: found.action for each, found in room.desk.store.current().items()} == {one: "correct", two: "keep"}
 
 
 def test_what_is_not_on_disk_is_not_called_saved(room: Room, arrive: Arrive, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -300,6 +304,22 @@ def test_a_pinned_bug_shows_its_causes(room: Room, arrive: Arrive) -> None:
     assert ann.messages == []
 
 
+def test_a_list_that_comes_late_does_not_replace_that_of_another_filter(room: Room, arrive: Arrive) -> None:
+    ann = arrive()
+    held: list[Any] = []
+    ann.page.wait_for_load_state("networkidle")
+    ann.context.route("**/queue?*", lambda route: route.continue_() if held else held.append(route))
+    ann.press("j")  # asks for the list
+    while not held:
+        ann.page.wait_for_timeout(20)
+    ann.page.locator("select[name=state]").select_option("keep")
+    expect(ann.page.locator("#queue h2")).to_have_text("0 rows shown")
+    with ann.page.expect_response("**/queue?*"):
+        held[0].continue_()
+    ann.page.wait_for_timeout(100)
+    expect(ann.page.locator("#queue h2")).to_have_text("0 rows shown")
+
+
 def test_after_a_new_diagnosis_the_queue_is_another(room: Room, arrive: Arrive) -> None:
     ann = arrive()
     ann.judge("c", "c", "c")
@@ -308,7 +328,7 @@ def test_after_a_new_diagnosis_the_queue_is_another(room: Room, arrive: Arrive) 
     expect(ann.page.locator("#work .going")).to_have_count(0, timeout=60_000)
     expect(ann.page.locator("#focus")).to_have_attribute("data-at", str(room.desk.queue.ranked.order[0]))
     assert room.desk.queue.ranked.path != room.desk.run.path
-    left = room.desk.queue.counts()["open"]
+    left = room.desk.queue.left()
     expect(ann.page.locator("#work .done")).to_have_text(f"Diagnosed again: {left} suspects left to decide.")
     expect(ann.page.locator("#live")).to_contain_text(f"Diagnosed again: {left} suspects left to decide.")
     ann.expect_progress("3 of")
@@ -353,6 +373,16 @@ def test_the_page_fits_its_window(arrive: Arrive, scheme: Any, size: Any) -> Non
     light, dark = (sum(map(int, each[4:-1].split(", "))) for each in (ground, ink))
     assert (light > dark) == (scheme == "light")
     assert ann.messages == []
+
+
+@pytest.mark.parametrize("size", [{"width": 1280, "height": 800}, WIDE], ids=["laptop", "wide"])
+def test_the_verdicts_and_the_model_are_above_the_fold(arrive: Arrive, size: Any) -> None:
+    ann = arrive(viewport=size)
+    ann.judge("c")
+    ann.press("t")
+    expect(ann.page.locator("#history svg")).to_be_visible(timeout=60_000)
+    for place in ("#work", "#focus .actions", "#comment", "#progress", "#saved"):
+        expect(ann.page.locator(place)).to_be_in_viewport(ratio=1)
 
 
 def test_letters_and_arrows_in_a_filter_choose_and_decide_nothing(room: Room, arrive: Arrive) -> None:

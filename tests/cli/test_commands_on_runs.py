@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import subprocess
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import polars as pl
 import pytest
 
 from psidebug.cli import COMMANDS
+from psidebug.cli.keys import KEYS
 from psidebug.report import summarise
 from psidebug.runs import Run, load_run
 from tests.cli.folder import PSI, Ran, people, psi, spoiled
@@ -81,19 +84,65 @@ def test_slices(folder_with_run: Path, run: Run) -> None:
     assert first["rows"] == len(run.members(0))
 
 
-def test_explain(folder_with_run: Path, run: Run) -> None:
+def test_explain_knows_test_rows_by_their_ids(folder_with_run: Path, run: Run) -> None:
+    """The test file's own ids, 2000 to 2159."""
+    ids = people(160, seed=2)["id"].tolist()
+    assert run.test_rows.tolist() == ids
+    bugs = [ids[bug] for bug in run.bugs]
     listed = answer(folder_with_run, "explain", "psi-run")
-    assert [each["test_row"] for each in listed] == run.bugs.tolist()
+    assert [each["test_row"] for each in listed] == bugs
+    assert [each["position"] for each in listed] == run.bugs.tolist()
     shown = psi("explain", "psi-run", folder=folder_with_run).out.splitlines()
-    assert [line.split()[0] for line in shown[1:]] == [str(bug) for bug in run.bugs]
-    data = answer(folder_with_run, "explain", "psi-run", str(run.bugs[1]), "--top", "3")
+    assert [line.split()[0] for line in shown[1:]] == [str(bug) for bug in bugs]
+    data = answer(folder_with_run, "explain", "psi-run", str(bugs[1]), "--top", "3")
     told = run.explain(int(run.bugs[1]))
-    assert data["told"] == str(told)
+    assert (data["test_row"], data["position"]) == (bugs[1], run.bugs[1])
+    assert data["told"] == str(told).replace(f"Test row {run.bugs[1]} ", f"Test row {bugs[1]} ")
     assert [each["row"] for each in data["causes"]] == told.causes["row"].to_list()[:3]
-    text = psi("explain", "psi-run", str(run.bugs[1]), folder=folder_with_run).out
-    assert f"Test row {run.bugs[1]} is labelled" in " ".join(text.split())
+    text = psi("explain", "psi-run", str(bugs[1]), folder=folder_with_run).out
+    assert f"Test row {bugs[1]} is labelled" in " ".join(text.split())
     right = next(place for place in range(160) if place not in run.bugs)
-    assert "classified correctly" in failing(folder_with_run, "explain", "psi-run", str(right))
+    said = failing(folder_with_run, "explain", "psi-run", str(ids[right]))
+    assert "classified correctly" in said
+    assert f"The misclassified ones are {bugs[0]}, {bugs[1]}" in said
+    assert "'3' is not the id of a test row (ids are 2000, 2001, 2002, …)" in failing(
+        folder_with_run, "explain", "psi-run", "3"
+    )
+
+
+def test_without_ids_a_test_row_is_its_position(folder: Path) -> None:
+    """With --id whose column the test file lacks, too."""
+    path = folder / "test.csv"
+    lines = [line.partition(",")[2] for line in path.read_text(encoding="utf-8").splitlines()]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    assert psi("debug", "train.csv", "test.csv", "--label", "label", "--id", "id", folder=folder).code == 0
+    run = load_run(folder / "psi-run")
+    assert run.test_rows.tolist() == list(range(160))
+    listed = answer(folder, "explain", "psi-run")
+    assert [each["test_row"] for each in listed] == [each["position"] for each in listed] == run.bugs.tolist()
+    assert answer(folder, "explain", "psi-run", str(run.bugs[0]))["test_row"] == run.bugs[0]
+    assert "'9999' is not the position of a test row (there are 0 to 159)" in failing(
+        folder, "explain", "psi-run", "9999"
+    )
+
+
+def test_the_report_names_bugs_files_and_the_day(folder_with_run: Path, run: Run) -> None:
+    """Of a bug the page shows its id and the column that was kept from the model."""
+    summary = summarise(run)
+    table = people(160, seed=2)
+    for bug in summary.bugs:
+        place = table["id"].tolist().index(int(bug["row"]))
+        cells = {cell["name"]: cell["value"] for cell in bug["view"]["cells"]}
+        assert cells["source"] == table["source"][place]
+        assert "id" not in cells, "it is the name of the row"
+        assert bug["position"] == place
+    assert summary.origin["files"] == {"train": "train.csv", "test": "test.csv", "validation": "validation.csv"}
+    page = (folder_with_run / "page.html").read_text(encoding="utf-8")
+    header = re.sub(r"<[^>]+>", "", page[page.index('<p class="made">') : page.index('<p class="verdict">')])
+    assert header.startswith("train.csv 240 training rowstest.csv 160 test rowsvalidation.csv 300 validation rows")
+    day = datetime.fromisoformat(run.created)
+    assert f"{day.day} {day:%B %Y, %H:%M} UTC" in header
+    assert str(folder_with_run) not in page
 
 
 def test_verify(folder_with_run: Path, run: Run, tmp_path: Path) -> None:
@@ -111,16 +160,49 @@ def test_verify(folder_with_run: Path, run: Run, tmp_path: Path) -> None:
     assert sliced["correction"]["corrected"] == int(
         (run.files.labels["p_wrong"].to_numpy()[run.members(0)] > 0.5).sum()
     )
+
+
+def test_rows_to_verify_may_come_in_any_file(folder_with_run: Path, run: Run, tmp_path: Path) -> None:
+    """With or without labels, with or without a header, of one column or with ids in a column that is known."""
     ids = run.rows[run.order[:3]].tolist()
-    (tmp_path / "rows.txt").write_text("\n".join(map(str, ids)))
-    (tmp_path / "rows.csv").write_text("id,label\n" + "\n".join(f"{row},yes" for row in ids))
-    (tmp_path / "rows.jsonl").write_text("\n".join(json.dumps({"row": row, "label": "yes"}) for row in ids))
+    plain = "\n".join(map(str, ids))
+    texts = {
+        "rows.txt": plain,
+        "named.csv": f"customer\n{plain}",
+        "own.csv": "city;id\n" + "\n".join(f"Lima;{row}" for row in ids),
+        "two.csv": "\n".join(f"{row},yes" for row in ids),
+        "labelled.csv": "id,label\n" + "\n".join(f"{row},yes" for row in ids),
+        "rows.jsonl": "\n".join(json.dumps({"row": row, "label": "yes"}) for row in ids),
+        "mark.csv": f"\ufeffid\r\n{plain}",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    pl.DataFrame({"whatever": ids}).write_parquet(tmp_path / "one.parquet")
+    psi("suspects", "psi-run", "--top", "3", "-o", str(tmp_path / "suspects.csv"), folder=folder_with_run)
     results = [
         answer(folder_with_run, "verify", "psi-run", "--rows", str(tmp_path / name))["correction"]
-        for name in ("rows.txt", "rows.csv", "rows.jsonl")
+        for name in (*texts, "one.parquet", "suspects.csv")
     ]
     assert results[0]["corrected"] == 3
-    assert results[0] == results[1] == results[2]
+    assert all(each == results[0] for each in results)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("1001\n99999\n", "names '99999', which is not the id of a training row (ids are 1000, 1001, 1002, …)"),
+        ("99999\n1001\n", "names '99999'"),
+        ("a,b\n1,2\n", "names 'a'"),
+        ("a,b,c\n1,2,3\n", "has 3 columns, and its first line does not name them"),
+        ("1001,maybe\n", "the label 'maybe', which is none of ['no', 'yes']"),
+        ('{"a": 1, "b": 2}\n', "has the columns a, b, none of ids. Give one id a line, or id,label; or a table"),
+        ("id\n", "names no rows"),
+        ("", "names no rows"),
+    ],
+)
+def test_what_is_no_list_of_rows(folder_with_run: Path, tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "rows").write_text(text)
+    assert said in failing(folder_with_run, "verify", "psi-run", "--rows", str(tmp_path / "rows"))
 
 
 def test_verify_fails_a_pipeline_on_proved_errors_alone(folder_with_run: Path, run: Run, tmp_path: Path) -> None:
@@ -140,7 +222,8 @@ def test_verify_fails_a_pipeline_on_proved_errors_alone(folder_with_run: Path, r
         (("--top", "3", "--slice", "1"), "do not go together"),
         (("--slice", "99"), "no slice 99"),
         (("--rows", "nowhere.txt"), "does not exist"),
-        (("--rows", "train.csv"), "which is none of"),
+        (("--rows", "train.csv"), "the label that it has, so there is nothing to correct"),
+        (("--rows", "page.html"), "which is not the id of a training row"),
         (("--top", "0"), "0"),
     ],
 )
@@ -225,6 +308,55 @@ def test_report_and_compare(folder_with_run: Path, tmp_path: Path) -> None:
     assert "The inputs are the same" in psi("compare", "psi-run", "psi-run", folder=folder_with_run).out
 
 
+def test_the_same_rows_in_another_format_are_the_same_inputs(folder: Path) -> None:
+    """JSON lines know no days, only moments, and ids as numbers."""
+    for name in ("train", "test"):
+        pl.read_csv(folder / f"{name}.csv").write_ndjson(folder / f"{name}.jsonl")
+    for kind in ("csv", "jsonl"):
+        arguments = (f"train.{kind}", f"test.{kind}", "--label", "label", "--id", "id", "-o", kind)
+        assert psi("debug", *arguments, folder=folder).code == 0
+    found = answer(folder, "compare", "csv", "jsonl")
+    assert found["same"] == {"learner": True, "rows": True, "test": True, "train": True}
+    assert found["verdicts"][0] == found["verdicts"][1]
+
+
+def strict(text: str) -> Any:
+    """JSON and nothing else: no NaN, no word before or after."""
+
+    def refused(name: str) -> None:
+        raise AssertionError(f"{name} is no JSON")
+
+    return json.loads(text, parse_constant=refused)
+
+
+def test_the_json_of_every_command_has_the_keys_of_the_manual(folder_with_run: Path, run: Run, tmp_path: Path) -> None:
+    def told(*arguments: str) -> Any:
+        ran = psi(*arguments, "--json", folder=folder_with_run)
+        assert ran.code == 0, ran.err
+        return strict(ran.out)
+
+    bug = str(run.test_rows[run.bugs[0]])
+    suspects, verified = told("suspects", "psi-run", "--top", "2"), told("verify", "psi-run", "--top", "2")
+    slices, bugs, explained = told("slices", "psi-run"), told("explain", "psi-run"), told("explain", "psi-run", bug)
+    found = {
+        "suspects": suspects,
+        "suspects, each": suspects["suspects"][0],
+        "slices, a list, each": slices[0],
+        "explain, a list without TEST_ROW, each": bugs[0],
+        "explain, with TEST_ROW": explained,
+        "verify": verified,
+        "verify, each effect": verified["correction"],
+        "apply": told("apply", "psi-run", "-o", str(tmp_path / "x.csv")),
+        "report": told("report", "psi-run", "-o", str(tmp_path / "x.html")),
+        "export": told("export", "psi-run", "--format", "csv", "-o", str(tmp_path / "y.csv")),
+        "compare": told("compare", "psi-run", "psi-run"),
+    }
+    assert {name: {*each} for name, each in found.items()} == {
+        name: {*keys} for name, keys in KEYS.items() if name != "debug"
+    }
+    assert {*explained["causes"][0]} == {*KEYS["suspects, each"]}
+
+
 @pytest.mark.parametrize("name", ON_RUNS)
 def test_a_run_that_is_not_there(tmp_path: Path, name: str) -> None:
     more = {"apply": ["-o", "x.csv"], "report": ["-o", "x.html"], "compare": ["nowhere"], "explain": ["1"]}
@@ -256,7 +388,7 @@ def test_the_real_command_in_a_pipe(folder_with_run: Path) -> None:
     ran = subprocess.run([*PSI, "explain", "psi-run", "9999"], cwd=folder_with_run, capture_output=True, text=True)
     assert (ran.returncode, ran.stdout) == (2, "")
     assert "Traceback" not in ran.stderr
-    assert "0 to 159" in ran.stderr
+    assert "'9999' is not the id of a test row" in ran.stderr
 
 
 def test_a_list_without_rows_proves_nothing(folder_with_run: Path, tmp_path: Path) -> None:
@@ -268,12 +400,6 @@ def test_a_list_without_rows_proves_nothing(folder_with_run: Path, tmp_path: Pat
 def test_a_table_on_stdout_is_not_called_json(folder_with_run: Path, kind: str) -> None:
     said = failing(folder_with_run, "export", "psi-run", "--format", kind, "-o", "-", "--json")
     assert "give -o FILE, or no --json" in said
-
-
-def test_a_right_test_row_is_answered_with_the_wrong_ones(folder_with_run: Path, run: Run) -> None:
-    right = next(place for place in range(len(run.test)) if place not in run.bugs)
-    said = failing(folder_with_run, "explain", "psi-run", str(right))
-    assert f"The misclassified ones are {run.bugs[0]}, {run.bugs[1]}" in said
 
 
 def test_the_seed_that_is_shown_is_the_one_to_give_again(run: Run) -> None:

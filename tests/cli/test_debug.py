@@ -18,10 +18,16 @@ import skops.io
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
+from threadpoolctl import threadpool_info
 
 from psidebug.cli.debug import allowed
+from psidebug.cli.keys import KEYS
+from psidebug.cli.threads import few_threads
+from psidebug.intake.overlap import shared_rows
+from psidebug.report import summarise, views
+from psidebug.report.pictures import picture_of_array
 from psidebug.runs import load_run
-from tests.cli.folder import PSI, Ran, people, psi, write_csv
+from tests.cli.folder import PSI, Ran, people, psi, spoiled, write_csv
 
 DEBUG = ("debug", "train.csv", "test.csv", "--label", "label", "--id", "id")
 
@@ -64,6 +70,8 @@ def test_json_says_the_same(folder: Path, debugged: tuple[Path, Ran]) -> None:
     assert [each["row"] for each in found["suspects"][:50]] == run.rows[run.order[:50]].tolist()
     assert found["run"] == "psi-run"
     assert found["failed"] is False
+    assert {*found} == {*KEYS["debug"]}
+    assert {*found["slices"][0]} | {"slice"} == {*KEYS["slices, a list, each"]}
 
 
 @pytest.mark.parametrize(("limit", "code"), [("0.05", 1), ("200", 0)])
@@ -235,3 +243,73 @@ def test_columns_kept_from_the_model_serve_slices(folder: Path) -> None:
     ran = psi("debug", "train.csv", "test.csv", "--label", "label", "--ignore", "annotator", folder=folder)
     assert ran.code == 0, ran.err
     assert "annotator = eve, labelled 'no'" in " ".join(ran.out.split())
+
+
+def test_a_test_file_of_training_rows_is_told(folder: Path) -> None:
+    table = people(240, seed=1)
+    del table["since"], table["source"]
+    write_csv(folder / "train.csv", table)
+    half = {name: [*values[:150], *values[150:180]] for name, values in table.items()}
+    half["income"] = [*table["income"][:150], *(7.0 + place for place in range(30))]
+    write_csv(folder / "test.csv", half)
+    ran = psi(*DEBUG, "--json", folder=folder)
+    assert ran.err.startswith("psi: 150 of 180 test rows are training rows too")
+    assert any(note.startswith("150 of 180 test rows") for note in json.loads(ran.out)["notes"])
+    assert any(note.startswith("150 of 180 test rows") for note in load_run(folder / "psi-run").notes)
+
+
+def test_rows_that_are_alike_by_chance_are_not_told() -> None:
+    """Two columns of few values: most rows have a twin whatever the file."""
+    rng = np.random.default_rng(0)
+    first, second = (pa.table({"a": rng.integers(4, size=200), "b": rng.integers(3, size=200)}) for _ in range(2))
+    assert shared_rows(first, second) is None
+    unlike = pa.table({"a": rng.normal(size=200), "b": rng.integers(3, size=200)})
+    assert shared_rows(unlike, unlike.slice(50, 60)) is not None
+    assert shared_rows(unlike, pa.table({"a": rng.normal(size=200), "b": unlike["b"]})) is None
+
+
+def test_many_classes_are_told_before_the_work(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = 400
+    write_csv(
+        folder / "many.csv",
+        {"x": [place % 97 for place in range(rows)], "label": [f"c{place % 64}" for place in range(rows)]},
+    )
+
+    def begun(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("psidebug.cli.debug._diagnosed", begun)
+    ran = psi("debug", "many.csv", "many.csv", "--label", "label", folder=folder)
+    assert ran.code == 130
+    assert ran.err.startswith("psi: the label column 'label' has 64 classes, and every fit is of all of them")
+    few = psi(*DEBUG, folder=folder)
+    assert few.err.strip() == "psi: interrupted; nothing was left half-written"
+
+
+def test_a_few_rows_are_fitted_with_one_thread() -> None:
+    def threads() -> set[int]:
+        return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "openmp"}
+
+    before = threads()
+    with few_threads(1000):
+        assert threads() == {1}
+    with few_threads(10**6):
+        assert threads() == before
+
+
+def test_pictures_of_training_and_test_rows_are_on_the_page_of_a_run(folder: Path) -> None:
+    """A column of arrays, from Parquet to the run and from there to the page."""
+    rng = np.random.default_rng(0)
+    for name, rows in (("train", 120), ("test", 80)):
+        table = people(rows, seed=rows)
+        pictures = rng.integers(0, 256, size=(rows, 3, 2)).astype(float).tolist()
+        table = (spoiled(table) if name == "train" else table) | {"picture": pictures}
+        pa.parquet.write_table(pa.table(table), folder / f"{name}.parquet")
+    arguments = ("train.parquet", "test.parquet", "--label", "label", "--id", "id", "--image", "picture")
+    assert psi("debug", *arguments, folder=folder).code == 0
+    run = load_run(folder / "psi-run")
+    shown = {"train": views(run, "train", [7])[0], "test": views(run, "test", [7])[0]}
+    for name, view in shown.items():
+        pixels = np.array(pa.parquet.read_table(folder / f"{name}.parquet")["picture"][7].as_py())
+        assert view.picture == picture_of_array(pixels, spread=(0, 255))
+    assert all(bug["view"]["picture"] for bug in summarise(run).bugs)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -52,7 +54,7 @@ REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
     ),
     "latin-1": (text(GOOD.replace("a,no", "\xe9,no").encode("latin-1")), "is not UTF-8: byte 0xe9 in line"),
     "ragged": (text(GOOD + "1,a,no,more\n"), "row 31 after the header has 4 values where the header has 3"),
-    "short row": (text(GOOD + "1\n"), "has 1 values where the header has 3"),
+    "short row": (text(GOOD + "1\n"), "has 1 value where the header has 3"),
     "duplicate names": (text(GOOD.replace("city", "x", 1)), "more than one column 'x'"),
     "lists": (lists, "column 'x' of"),
     "cut Parquet": (cut_parquet, "damaged or cut off"),
@@ -73,8 +75,20 @@ REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
     ),
     "one column": (text("label\n" + "a\nb\n" * 20), "no column left to learn from"),
     "nothing to learn from": (text("x,label\n" + "1,a\n1,b\n" * 20), "no column of"),
-    "unseen class in test": (text(GOOD.replace("yes", "Yes")), "'yes'"),
+    "unseen class in test": (text(GOOD.replace("yes", "Yes")), "the label column of test.csv has 'yes'"),
     "not in the test set": (text(GOOD.replace("city", "town", 1)), "lacks the column 'town'"),
+    "one row": (text("x,city,label\n1,a,no\n"), "has the label 'no' in its only row"),
+    "records": (lambda f: parquet(f, x=[{"a": 1}] * 30, city=["a"] * 30, label=["no", "yes"] * 15), "holds records"),
+    "lists for labels": (
+        lambda f: parquet(f, x=[1, 2] * 15, label=[["no"]] * 30),
+        "the label column 'label' holds lists",
+    ),
+    "bytes for labels": (
+        lambda f: parquet(f, x=[1, 2] * 15, label=[b"no"] * 30),
+        "the label column 'label' holds bytes",
+    ),
+    "no labels at all": (lambda f: parquet(f, x=[1, 2] * 15, label=pa.nulls(30)), "no label in 30 of its 30 rows"),
+    "junk called gzip": (text(b"\x1f\x8bjunk", "t.csv.gz"), "is packed by gzip, and damaged"),
     "text for numbers": (text(GOOD.replace("city", "z", 1).replace("x,z", "city,x", 1)), "holds numbers in"),
 }
 
@@ -90,6 +104,7 @@ def test_what_cannot_be_used_is_refused_in_one_sentence(tmp_path: Path, case: st
     assert ran.err.startswith("psi: ")
     assert said in ran.err
     assert "an error of Psi" not in ran.err
+    assert not re.search(r"\b[Xy]_(train|test)", ran.err), "files and columns have other names here"
     assert ran.out == ""
     assert not (tmp_path / "run").exists()
 
@@ -106,12 +121,67 @@ def check(ran: Ran) -> None:
 
 
 @pytest.mark.parametrize(
+    "columns",
+    [
+        {"i": [[k] for k in range(30)]},
+        {"i": [{"a": k} for k in range(30)]},
+        {"i": [bytes([k]) for k in range(30)]},
+    ],
+    ids=["lists", "records", "bytes"],
+)
+def test_what_cannot_be_ids(tmp_path: Path, columns: dict[str, list[object]]) -> None:
+    parquet(tmp_path, x=[1, 2, 3] * 10, label=["a", "b"] * 15, **columns)
+    ran = psi("debug", "train.parquet", "train.parquet", "--label", "label", "--id", "i", folder=tmp_path)
+    assert ran.code == 2
+    assert "which are no ids" in ran.err
+    assert ran.err.count("\n") == 1
+
+
+def test_infinity_is_no_class(tmp_path: Path) -> None:
+    parquet(tmp_path, x=[1, 2, 3] * 10, label=[1.0, 2.0, float("inf")] * 10)
+    ran = psi("debug", "train.parquet", "train.parquet", "--label", "label", folder=tmp_path)
+    assert ran.code == 2
+    assert "train.parquet has infinity for a label in row 3" in ran.err
+
+
+@pytest.mark.parametrize("place", ["good.csv", "good.csv/run", "no/where", "."])
+def test_where_no_run_can_be(tmp_path: Path, place: str) -> None:
+    text(GOOD, "good.csv")(tmp_path)
+    ran = psi("debug", "good.csv", "good.csv", "--label", "label", "-o", place, folder=tmp_path)
+    assert ran.code == 2
+    assert ran.err.count("\n") == 1
+    assert ran.err.startswith("psi: ")
+    assert place in ran.err
+    assert [each.name for each in tmp_path.iterdir()] == ["good.csv"]
+
+
+def test_a_place_that_is_not_ours_is_refused_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text(GOOD, "good.csv")(tmp_path)
+    monkeypatch.setattr("os.access", lambda _, mode, **__: mode == os.R_OK)
+    ran = psi("debug", "good.csv", "good.csv", "--label", "label", "-o", "run", folder=tmp_path)
+    assert ran.code == 2
+    assert "could not write run: it is not yours to write to" in ran.err
+
+
+@pytest.mark.parametrize("name", ["suspects", "slices", "explain", "verify"])
+@pytest.mark.parametrize("run", ["good.csv", ".", "good.csv/x"])
+def test_what_is_no_run(tmp_path: Path, name: str, run: str) -> None:
+    text(GOOD, "good.csv")(tmp_path)
+    ran = psi(name, run, folder=tmp_path)
+    assert ran.code == 2
+    assert ran.err.count("\n") == 1
+    assert run in ran.err
+
+
+@pytest.mark.parametrize(
     ("roles", "said"),
     [
         (("--id", "id"), "the id 3 in more than one row"),
         (("--id", "nobody"), "no column 'nobody' (the id)"),
         (("--ignore", "label"), "has two roles"),
         (("--text", "x", "--ignore", "x"), "has two roles"),
+        (("--ignore", "x,id"), "Name one column at a time: --ignore x --ignore id."),
+        (("--text", "x, id"), "Name one column at a time: --text x --text id."),
         (("--validation", "none.csv"), "there is no file none.csv"),
         (("--validation", "-"), "stdin"),
     ],
@@ -141,6 +211,7 @@ def test_measured_labels(tmp_path: Path) -> None:
     text("x,label\n" + "".join(f"{i % 8},{i % 30 / 7}\n" for i in range(90)))(tmp_path)
     ran = psi("debug", "train.csv", "train.csv", "--label", "label", folder=tmp_path)
     assert ran.code == 2
+    assert "the label column of train.csv has 30 different values" in ran.err
     assert "looks like a measurement" in ran.err
     assert ran.err.count("\n") == 1
 
@@ -186,7 +257,7 @@ def test_odd_columns_are_learned_from_or_refused(tmp_path: Path, odd: dict[str, 
 def test_one_row_of_each_class_is_answered(tmp_path: Path) -> None:
     write_csv(tmp_path / "one.csv", {"x": [1.0], "label": ["a"]})
     write_csv(tmp_path / "two.csv", {"x": [1.0, 2.0], "label": ["a", "b"]})
-    assert "all of its 1 rows" in psi("debug", "one.csv", "two.csv", "--label", "label", folder=tmp_path).err
+    assert "in its only row" in psi("debug", "one.csv", "two.csv", "--label", "label", folder=tmp_path).err
     check(psi("debug", "two.csv", "two.csv", "--label", "label", folder=tmp_path))
     check(psi("debug", "two.csv", "one.csv", "--label", "label", "-o", "other", folder=tmp_path))
 

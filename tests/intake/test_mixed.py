@@ -207,3 +207,13 @@ def test_nothing_but_the_base_install_is_needed(tmp_path: Path) -> None:
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout) == json.loads(psi(*arguments[:-1], "other", folder=tmp_path).out) | {"run": "run"}
+
+
+@pytest.mark.parametrize("for_trees", [False, True])
+def test_numbers_as_good_as_infinite_are_missing(for_trees: bool) -> None:
+    """Their squares overflow, and trees of 32 bits refuse them."""
+    table = pa.table({"x": [1e308, -1e308, 1e39, float("inf"), 3.0, 4.0]})
+    none = pa.table({"x": [None, None, None, None, 3.0, 4.0]})
+    found, wanted = (MixedColumns(numbers=["x"], for_trees=for_trees).fit_transform(each) for each in (table, none))
+    np.testing.assert_array_equal(found, wanted)
+    assert np.isfinite(found[4:]).all()

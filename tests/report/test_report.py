@@ -20,6 +20,7 @@ from sklearn.linear_model import LogisticRegression
 
 import psidebug
 from psidebug.errors import OutputError
+from psidebug.graybox.logistic import LogisticBox
 from psidebug.labels import Encoding
 from psidebug.report import summarise
 from psidebug.report.effects import confusion_of, distribution_of
@@ -202,6 +203,33 @@ def test_nothing_to_debug_has_a_report_too(planted: Planted, tmp_path: Path) -> 
     assert summarise(found).suspects == []
 
 
+class Opaque:
+    """A gray box that says margins and nothing about single labels."""
+
+    name = "opaque"
+
+    def __init__(self, box: LogisticBox) -> None:
+        self.margins = box.margins
+
+
+def test_bugs_are_shown_without_causes_where_the_gray_box_knows_none(planted: Planted, tmp_path: Path) -> None:
+    """The page of a gray box that is not linear says so and shows the bugs, as does that of the saved run."""
+    data = (LogisticRegression(), planted.X_train, planted.y_train, planted.X_test, planted.y_test)
+    box = Opaque(LogisticBox(psidebug.Task.of(*data)))
+    found = psidebug.debug(*data, graybox=box, engine="sampling", check_fidelity=False)
+    found.save(tmp_path / "run")
+    bugs = found.task.bugs
+    for source in (found, psidebug.Diagnosis.load(tmp_path / "run")):
+        summary = summarise(source)
+        assert [bug["position"] for bug in summary.bugs] == bugs[:10].tolist()
+        assert all(bug["causes"] == [] and bug["view"]["cells"] for bug in summary.bugs)
+        source.report(tmp_path / "report.html")
+        text = " ".join("".join(Page((tmp_path / "report.html").read_text()).text).split())
+        assert "without causes of their own: the gray box 'opaque' is not linear in the labels" in text
+        assert f"Test row {bugs[0]} labelled" in text
+        assert "beside their causes" not in text
+
+
 def test_labels_that_are_no_unicode_do_not_stop_the_report(planted: Planted, tmp_path: Path) -> None:
     names = {"bad": "\ud800", "good": "ok"}
     found = psidebug.debug(
@@ -225,8 +253,12 @@ def test_rendering_is_repeatable(found: psidebug.Diagnosis, page: str) -> None:
 
 def test_a_saved_diagnosis_has_the_same_page(found: psidebug.Diagnosis, page: str, tmp_path: Path) -> None:
     found.save(tmp_path / "run")
-    psidebug.Diagnosis.load(tmp_path / "run").report(tmp_path / "report.html")
-    assert (tmp_path / "report.html").read_text(encoding="utf-8") == page
+    run = psidebug.Diagnosis.load(tmp_path / "run")
+    run.report(tmp_path / "report.html")
+    again = (tmp_path / "report.html").read_text(encoding="utf-8")
+    made = re.findall(r'<span>made <time datetime="(.*?)">.*?</time></span>', again)
+    assert made == [run.created], "which a diagnosis does not know"
+    assert re.sub(r"<span>made .*?</span>", "", again) == page
 
 
 def test_when_the_room_is_used_up_rows_are_told_by_their_ids(

@@ -19,9 +19,13 @@ from psidebug.review.serve import Served, prepare
 class Answer:
     status: int
     headers: dict[str, str]
-    text: str
+    content: bytes
     cookies: dict[str, str] = field(default_factory=dict)
     """Name → value of those that were set."""
+
+    @property
+    def text(self) -> str:
+        return self.content.decode("utf-8", "replace")
 
     @property
     def json(self) -> Any:
@@ -57,7 +61,7 @@ class Talk:
             found = {name.lower(): value for name, value in answer.getheaders()}
             set_ = [value.split(";")[0] for name, value in answer.getheaders() if name == "set-cookie"]
             told = [(each.partition("=")[0], each.partition("=")[2]) for each in set_]
-            return Answer(answer.status, found, answer.read().decode("utf-8", "replace"), dict(told))
+            return Answer(answer.status, found, answer.read(), dict(told))
         finally:
             connection.close()
 

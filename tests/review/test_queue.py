@@ -44,11 +44,40 @@ def test_a_verdict_moves_a_row_to_its_state(desk: Desk) -> None:
     order = desk.run.order.tolist()
     for position, action in zip(order, ACTIONS, strict=False):
         judged(desk, position, action)
-    assert rows(desk) == order[4:]
+    skip, asked = order[2:4]
+    assert rows(desk) == [asked, *order[4:], skip], "to another browser; what was skipped comes last"
     for position, action in zip(order, ACTIONS, strict=False):
         assert rows(desk, state=action) == [position]
     assert rows(desk, state="all") == order
     assert desk.queue.counts() == {"open": len(order) - 4, **dict.fromkeys(ACTIONS, 1)}
+    assert desk.queue.left() == len(order) - 2, "only a label that was settled is decided"
+
+
+def test_skipped_rows_come_back_at_the_end_in_their_order(desk: Desk) -> None:
+    order = desk.run.order.tolist()
+    for position in order[:5]:
+        judged(desk, position, "skip")
+    assert rows(desk) == [*order[5:], *order[:5]]
+    chosen = desk.queue.select(Filter())
+    assert chosen.next(order[-1]) == order[0]
+    assert (chosen.previous(order[0]), chosen.next(order[4])) == (order[-1], None)
+    judged(desk, order[0], "keep")
+    assert rows(desk)[-4:] == order[1:5]
+
+
+def test_a_second_opinion_is_asked_of_others(desk: Desk) -> None:
+    first, *rest = desk.run.order.tolist()
+    judged(desk, first, "second_opinion")
+    mine, others = (desk.queue.select(Filter(), each) for each in ("a browser", "another"))
+    assert mine.rows.tolist() == rest
+    assert others.rows.tolist() == [first, *rest]
+    desk.judge([desk.verdict(first, "second_opinion")], visitor=Visitor("bob", "another"), key="bob asks too")
+    assert desk.first(Filter(), Visitor("ann", "a browser")) == first
+    assert desk.first(Filter(), Visitor("bob", "another")) == rest[0]
+    desk.judge([desk.verdict(first, "keep")], visitor=Visitor("ann", "a browser"), key="ann answers")
+    assert {desk.first(Filter(), Visitor("", each)) for each in ("a browser", "another")} == {rest[0]}
+    desk.store.undo(reviewer="ann", browser="a browser")
+    assert desk.first(Filter(), Visitor("ann", "a browser")) == first, "bob's question holds again"
 
 
 def test_a_row_that_is_no_suspect_joins_the_queue_when_it_is_decided(desk: Desk) -> None:

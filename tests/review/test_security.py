@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -19,7 +20,9 @@ import psidebug
 from psidebug.errors import UnknownOption
 from psidebug.review.answers import LARGEST_REQUEST
 from psidebug.review.app import routes
+from psidebug.review.desk import Desk
 from psidebug.review.serve import exposure, prepare
+from psidebug.review.store import open_store
 from tests.conftest import Planted
 from tests.review.talking import Room, Talk, serving
 
@@ -166,7 +169,12 @@ def test_every_answer_has_its_headers(room: Room, path: str) -> None:
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert answer.headers["referrer-policy"] == "no-referrer"
         assert answer.headers["x-frame-options"] == "DENY"
-        assert answer.headers["cross-origin-resource-policy"] == "same-origin"
+        assert policy["img-src"] == "'self' data:"
+        for name in ("resource", "opener"):
+            assert answer.headers[f"cross-origin-{name}-policy"] == "same-origin"
+        assert path.startswith("/static/") or answer.headers["cache-control"] == "no-store", (
+            "others may use the machine"
+        )
         assert "access-control-allow-origin" not in answer.headers
 
 
@@ -264,6 +272,16 @@ def test_a_request_has_a_limit(room: Room) -> None:
     assert "bytes" in answer.json["wrong"]
 
 
+def test_a_log_leads_to_no_run_outside_of_its_own(digits_run: Path, tmp_path: Path) -> None:
+    other = Path(shutil.copytree(digits_run, tmp_path / "other"))
+    with open_store(digits_run) as store:
+        for directory in ("../other", str(other), "..", "", "."):
+            store.remark("diagnosed", {"directory": directory, "known": []}, reviewer="eve")
+    desk = Desk(digits_run)
+    assert desk.queue.ranked is desk.run
+    desk.close()
+
+
 # ── no pickle ──
 
 UNPICKLED = """
@@ -330,6 +348,12 @@ def test_the_password_lets_in_and_nothing_else_does(digits_run: Path) -> None:
         said = exposure(room.served.address)
         assert "password" in said
         assert "encrypted" in said
+
+
+def test_a_password_is_a_way_in_only_for_those_from_elsewhere(digits_run: Path) -> None:
+    with serving(digits_run, password="correct horse") as room:
+        assert "token=" in room.served.link
+        assert Talk(room.talk.port).ask("/login", method="POST", body="password=correct+horse").status == 403
 
 
 def test_without_a_password_there_is_no_way_by_one(room: Room) -> None:

@@ -17,6 +17,7 @@ import pytest
 
 import psidebug
 from psidebug.errors import OtherRun, OutputError
+from psidebug.files import marked
 from psidebug.runs import check_run_place, fingerprint_of, load_run, save_run
 from tests.conftest import Planted, planted_rows
 from tests.runs.conftest import debugged
@@ -244,3 +245,48 @@ def test_a_kill_at_any_moment_leaves_a_whole_run(tmp_path: Path, wait: float) ->
     run = load_run(tmp_path / "run")
     assert run.notes[0] in ("a", "b")
     assert run.features.shape == (120, 4)
+
+
+KILLED = """
+import os, signal, sys
+import psidebug.runs.place as place
+from psidebug.runs import fingerprint_of
+from psidebug.runs.contents import contents
+from tests.conftest import planted_rows
+from tests.runs.conftest import debugged
+step, target = sys.argv[1:]
+def die(*_, **__):
+    os.kill(os.getpid(), signal.SIGKILL)
+home, _, name = step.rpartition(".")
+setattr({"os": os, "place": place}[home], name, die)
+found = debugged(planted_rows(), bugs=[])
+place.write_run(target, *contents(found, fingerprint_of(found.task)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("step", "old"), [("place._written", True), ("place.write_whole", True), ("os.replace", False)]
+)
+def test_what_a_killed_process_left_is_removed_by_the_next(
+    small: psidebug.Diagnosis, tmp_path: Path, step: str, old: bool
+) -> None:
+    if old:
+        save_run(told(small, "first"), tmp_path / "run")
+    (tmp_path / ".run.0123.partial").mkdir()  # of an older Psi, or of another machine: nobody knows
+    command = [sys.executable, "-c", KILLED, step, str(tmp_path / "run")]
+    assert subprocess.run(command, cwd=Path(__file__).parents[2], check=False).returncode == -signal.SIGKILL
+    left = [each for each in tmp_path.rglob("*") if "partial" in each.name or "tables" in each.name]
+    assert len(left) > (2 if old else 1)
+    save_run(told(small, "second"), tmp_path / "run")
+    assert load_run(tmp_path / "run").notes == ("second",)
+    assert sorted(each.name for each in tmp_path.iterdir()) == [".run.0123.partial", "run"]
+    assert sorted(each.name.split("-")[0] for each in (tmp_path / "run").iterdir()) == ["run.json", "tables"]
+
+
+def test_what_a_living_process_writes_is_let_be(small: psidebug.Diagnosis, tmp_path: Path) -> None:
+    save_run(told(small, "first"), tmp_path / "run")
+    mine = [tmp_path / f".{marked('run')}x.partial", tmp_path / "run" / f".{marked('tables-')}x.partial"]
+    for each in mine:
+        each.mkdir()
+    save_run(told(small, "second"), tmp_path / "run")
+    assert all(each.exists() for each in mine)

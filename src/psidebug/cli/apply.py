@@ -30,6 +30,7 @@ def apply(
     columns are those of the file in their order, but types and spellings of values may differ.
     """
     from psidebug.cli.chosen import corrections, one_of, proposed
+    from psidebug.cli.tables import counted
     from psidebug.cli.written import wrote
     from psidebug.exports import corrected_file, kind_of, write_content
     from psidebug.files import check_place
@@ -57,7 +58,7 @@ def apply(
     if output.as_json:
         wrote(output, target, rows, corrected=corrected)
         return
-    output.remark(f"{corrected} of {rows} labels corrected; written to {target}")
+    output.remark(f"{corrected} of {counted(rows, 'label')} corrected; written to {target}")
 
 
 def _print(content: bytes) -> None:
@@ -70,17 +71,14 @@ def _print(content: bytes) -> None:
 
 def _verdicts(run: Run) -> dict[int, Any]:
     """What people decided: corrected labels, and those that are kept."""
-    from psidebug.exports import Decision
+    from psidebug.review.corrected import decisions
     from psidebug.review.store import STORE_FILE, open_store
     from psidebug.review.verdicts import DECIDED
 
-    given, standing = run.encoding.decode(run.given).tolist(), {}
+    standing = {}
     if (run.path / STORE_FILE).exists():  # to open it would make one
         with open_store(run.path) as store:
             standing = store.current()
     if not any(each.action in DECIDED for each in standing.values()):
         raise click.UsageError(f"nobody has decided anything yet: 'psi review {run.path}' opens the review.")
-    return {
-        place: Decision(each.label if each.action == "correct" else given[place], each.action, each.reviewer, each.time)
-        for place, each in standing.items()
-    }
+    return dict(decisions(run, standing))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -42,42 +41,24 @@ def in_slice(run: Run, number: int) -> dict[int, Any]:
     return proposed(run, likely if len(likely) else np.intersect1d(members, run.order))
 
 
-def in_file(run: Run, path: Path) -> dict[int, Any]:
-    """Rows named in a file, one id a line, or id and label separated by a comma or a tab; JSON lines, too."""
-    import csv
-    import json
+def misclassified_row(run: Run, name: str) -> int:
+    """The position of a misclassified test row, by its id; by its position where test rows have no ids."""
+    from psidebug.errors import NotMisclassified, UnknownRow
 
-    from psidebug.errors import UnknownRow
-
-    ids = {str(row): place for place, row in enumerate(run.rows.tolist())}
-    classes = {str(each): each for each in run.encoding.classes}
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+    names = list(map(str, run.test_rows.tolist()))
+    if name not in names:
+        what = f"ids are {_first(names)}" if run.has_test_ids else f"there are 0 to {len(names) - 1}"
+        kind = "the id" if run.has_test_ids else "the position"
         raise UnknownRow(
-            f"{path} cannot be read as a list of rows: {error}. Give a text file, one id a line."
-        ) from None
-    lines = [line for line in text.splitlines() if line.strip()]
-    if lines and lines[0].lstrip().startswith("{"):
-        try:
-            made = [json.loads(line) for line in lines]
-            cells = [[str(each["row"]), *([str(each["label"])] if "label" in each else [])] for each in made]
-        except (ValueError, KeyError, TypeError):
-            raise UnknownRow(f'{path} is no JSON lines of the form {{"row": id, "label": label}}.') from None
-    else:
-        cells = list(csv.reader(lines, delimiter="\t" if lines and "\t" in lines[0] else ","))
-    if cells and cells[0][0] not in ids and cells[0][0].strip().lower() in ("row", "id"):
-        cells = cells[1:]
-    found: dict[int, Any] = {}
-    for cell in cells:
-        row, label = cell[0].strip(), (cell[1].strip() if len(cell) > 1 else "")
-        if row not in ids:
-            raise UnknownRow(
-                f"{path} names {row!r}, which is not the id of a training row (ids are {list(ids)[:3]}, …)."
-            )
-        if label and label not in classes:
-            raise UnknownRow(f"{path} gives {row!r} the label {label!r}, which is none of {list(classes)[:6]}.")
-        found |= {ids[row]: classes[label]} if label else proposed(run, [ids[row]])
-    if not found:
-        raise UnknownRow(f"{path} names no rows. Give one id a line, or id,label.")
-    return found
+            f"{name!r} is not {kind} of a test row ({what}). 'psi explain {run.path}' lists the misclassified ones."
+        )
+    position, labels, predicted = names.index(name), *(run.files.predictions[each] for each in ("label", "predicted"))
+    if labels[position] == predicted[position]:
+        bugs = [names[bug] for bug in run.bugs.tolist()]
+        others = f" The misclassified ones are {_first(bugs, 6)}." if bugs else ""
+        raise NotMisclassified(f"test row {name} is classified correctly: there is no error to explain.{others}")
+    return position
+
+
+def _first(names: list[str], most: int = 3) -> str:
+    return ", ".join(names[:most]) + (", …" if len(names) > most else "")

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from psidebug.intake import Inputs
 
 LEARNERS = ["logistic", "boosting", "lightgbm", "xgboost", "forest"]
+MANY_CLASSES = 40
+"""So many classes are told before the work: it takes long, and may be a mistake."""
 table_type = click.Path(allow_dash=True, path_type=Path)
 
 
@@ -95,6 +97,10 @@ def debug(
 
     A run of the same data in RUN is made anew; any other is left alone, and nothing is done.
     """
+    from dataclasses import replace
+
+    from psidebug.cli.threads import few_threads
+    from psidebug.cli.words import in_words_of_files
     from psidebug.files import check_place
     from psidebug.intake import Roles, inputs_from
     from psidebug.models import load_model
@@ -115,11 +121,16 @@ def debug(
         inputs = inputs_from(train, test, validation, roles, learner=learner, model=given, seed=seed)
         for line in inputs.built:
             output.detail(f"psi: {line}")
-        arguments = inputs.arguments()
-        _check_run(run, arguments, seed)
-        found = _diagnosed(inputs, arguments, rounds, seed, tick)
+        arguments, about_test = inputs.arguments(), inputs.about_test()
+        _warn_of_classes(output, inputs)
+        with in_words_of_files(inputs.source), few_threads(len(inputs.train.labels)):
+            _check_run(run, arguments, seed)
+            found = _diagnosed(inputs, arguments, rounds, seed, tick)
+        if inputs.shared_rows is not None:
+            output.remark(f"psi: {inputs.shared_rows}.")
+            found = replace(found, notes=(*found.notes, inputs.shared_rows))
         tick("saving", 0, 1)
-        _saved(found, run, inputs, report)
+        _saved(found, run, report, source=inputs.source, **about_test)
     failed = fail_above is not None and wrong_labels(found) > allowed(fail_above, len(found.task.train))
     _show(output, found, inputs, run, report, failed)
     return int(failed)
@@ -137,10 +148,21 @@ def _check_run(run: Path, arguments: dict[str, Any], seed: int) -> None:
     check_run_place(run, fingerprint_of(task))
 
 
+def _warn_of_classes(output: Output, inputs: Inputs) -> None:
+    """Say before the work that it takes long, and why: it may be the wrong column."""
+    classes = len(set(inputs.train.labels))
+    if classes >= MANY_CLASSES:
+        output.remark(
+            f"psi: the label column {inputs.roles.label!r} has {classes} classes, and every fit is of all of them: "
+            f"this may take minutes. If another column has the classes, stop here and name it by --label."
+        )
+
+
 def _diagnosed(inputs: Inputs, arguments: dict[str, Any], rounds: int, seed: int, tick: Any) -> Diagnosis:
     import psidebug
+    from psidebug.cli.tables import counted
 
-    rows = f"{len(inputs.train.labels):,} rows"
+    rows = counted(len(inputs.train.labels), "row")
     return psidebug.debug(
         **arguments,
         rounds=rounds,
@@ -151,12 +173,12 @@ def _diagnosed(inputs: Inputs, arguments: dict[str, Any], rounds: int, seed: int
     )
 
 
-def _saved(found: Diagnosis, run: Path, inputs: Inputs, report: Path | None) -> None:
-    from psidebug.runs import save_run
+def _saved(found: Diagnosis, run: Path, report: Path | None, **about: Any) -> None:
+    from psidebug.runs import load_run, save_run
 
-    save_run(found, run, source=inputs.source)
+    save_run(found, run, **about)
     if report is not None:
-        found.report(report)
+        load_run(run).report(report)  # a run knows more than a diagnosis: files, ids of test rows, when it was made
 
 
 def wrong_labels(found: Diagnosis) -> int:

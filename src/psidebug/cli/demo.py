@@ -149,12 +149,15 @@ def _show_proof(console: Console, diagnosis: Diagnosis, data: MislabelledDigits)
     if best is None:
         _say(console, diagnosis.verdict)
         return
+    from psidebug.cli.tables import counted
+
     effect = best.verified
     right = int((diagnosis.repaired_labels == data.y_clean).sum())
     _say(
         console,
-        f"{effect.corrected} labels corrected and the model retrained: {effect.bugs_fixed} errors fixed, "
-        f"{effect.points_broken} new ones; {right} of {len(data.y_clean)} training labels are now right.",
+        f"{counted(effect.corrected, 'label')} corrected and the model retrained: "
+        f"{counted(effect.bugs_fixed, 'error')} fixed, {effect.points_broken} new; {right} of {len(data.y_clean)} "
+        f"training labels are now right.",
     )
     _say(console, f"error on the test digits           {effect.test_before.rate:.3f} → {effect.test_after.rate:.3f}")
     if effect.validation_before is not None and effect.validation_after is not None:

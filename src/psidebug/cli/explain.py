@@ -16,29 +16,38 @@ if TYPE_CHECKING:
 
 @command(example="psi explain psi-run")
 @run_argument
-@click.argument("test_row", type=click.IntRange(min=0), required=False)
+@click.argument("test_row", required=False)
 @click.option("--top", type=click.IntRange(min=1), default=10, show_default=True, help="How many causes to show.")
 @click.option("--budget", type=click.IntRange(min=1), default=12, show_default=True, help="How many fits to spend.")
-def explain(output: Output, *, run: Path, test_row: int | None, top: int, budget: int) -> None:
+def explain(output: Output, *, run: Path, test_row: str | None, top: int, budget: int) -> None:
     """Show the causes of one misclassified test row.
 
-    TEST_ROW is its position in the test file, from 0; without it the misclassified rows are listed. The labels that
-    cause the error, best first, and the smallest correction found that repairs it, proved by retraining.
+    TEST_ROW is its id, if the test file has the column that --id named, else its position in the file, from 0; without
+    it the misclassified rows are listed. The labels that cause the error, best first, and the smallest correction found
+    that repairs it, proved by retraining.
     """
+    from dataclasses import replace
+
+    from psidebug.cli.chosen import misclassified_row
     from psidebug.cli.tables import CAUSE_NAMES, cause_cells, one_line, records, show_table
+    from psidebug.cli.threads import few_threads
     from psidebug.runs import load_run
 
     found = load_run(run)
     if test_row is None:
         _list_bugs(output, found)
         return
-    told = found.explain(test_row, budget=budget)
+    position = misclassified_row(found, test_row)
+    name = found.test_rows.tolist()[position]
+    with few_threads(len(found.given)):
+        told = replace(found.explain(position, budget=budget), test_row=name)  # said as the user knows it
     causes = records(told.causes)
     if output.as_json:
         smallest = told.smallest
         output.result(
             {
-                "test_row": test_row,
+                "test_row": name,
+                "position": position,
                 "given": told.given,
                 "predicted": told.predicted,
                 "told": str(told),
@@ -60,9 +69,17 @@ def _list_bugs(output: Output, run: Run) -> None:
     """The misclassified test rows."""
     from psidebug.cli.tables import one_line, records, show_table
 
-    bugs = [{"test_row": place, **each} for place, each in enumerate(records(run.test)) if each.pop("bug")]
+    names = run.test_rows.tolist()
+    bugs = [
+        {"test_row": names[place], "position": place, **each}
+        for place, each in enumerate(records(run.test))
+        if each.pop("bug")
+    ]
     if output.as_json:
         output.result(bugs)
         return
-    names = ["test_row", "label", "predicted", *(["after"] if run.correction is not None else [])]
-    show_table(output, [[one_line(each[name]) for name in names] for each in bugs], names, wide=names[1:])
+    if not bugs:
+        output.console.print(run.verdict, markup=False)
+        return
+    shown = ["test_row", "label", "predicted", *(["after"] if run.correction is not None else [])]
+    show_table(output, [[one_line(each[name]) for name in shown] for each in bugs], shown, wide=shown[1:])

@@ -14,6 +14,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from psidebug.cli.tables import counted
 from psidebug.diagnosis.diagnosis import Diagnosis
 
 SUSPECTS_SHOWN, SLICES_SHOWN = 8, 5
@@ -87,8 +88,8 @@ def _show_slices(console: Console, found: Diagnosis) -> None:
         effect = f"correcting them takes the test error from {before:.3f} to {each['test_error']:.3f}"
         say(
             console,
-            f"{each['condition']}, labelled {each['given']!r}: {each['rows']:,} rows, {each['suspects']:.0%} of them "
-            f"suspected; {effect}",
+            f"{each['condition']}, labelled {each['given']!r}: {counted(each['rows'], 'row')}, "
+            f"{each['suspects']:.0%} of them suspected; {effect}",
         )
 
 
@@ -96,7 +97,7 @@ def _show_suspects(console: Console, found: Diagnosis) -> None:
     shown = _records(found.suspects, SUSPECTS_SHOWN)
     if not shown:
         return
-    heading(console, f"The first suspects, of {len(found.order):,} rows whose label can be a cause")
+    heading(console, f"The first suspects, of {counted(len(found.order), 'row')} whose label can be a cause")
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for name in ("row", "given", "proposed"):
         table.add_column(name, overflow="fold")

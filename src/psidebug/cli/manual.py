@@ -8,14 +8,15 @@ import click
 
 from psidebug.cli import COMMANDS, psi
 from psidebug.cli import settings as settings_module
+from psidebug.cli.keys import keys_page
 
 HEAD = """# Commands
 
 Made from the help of the commands themselves: `python -m psidebug.cli.manual > docs/commands.md`.
 
-Results are printed to stdout, as text or with `--json` as JSON; progress and errors go to stderr, progress only if that
-is a terminal. `-v` says more and shows where an error comes from, `-q` says nothing but errors. `NO_COLOR=1` takes the
-colours away.
+Results are printed to stdout, as text or with `--json` as [JSON](#json); progress and errors go to stderr, progress
+only if that is a terminal. `-v` says more and shows where an error comes from, `-q` says nothing but errors.
+`NO_COLOR=1` takes the colours away.
 
 | exit code | meaning |
 |---|---|
@@ -45,7 +46,7 @@ def manual() -> str:
         ) as its_own:
             text = command.get_help(its_own)
         parts.append(f"## psi {name}\n\n```\n{text.rstrip()}\n```\n")
-    return "\n".join(parts)
+    return "\n".join([*parts, keys_page()])
 
 
 def _settings() -> str:

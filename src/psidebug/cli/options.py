@@ -39,6 +39,9 @@ from psidebug.cli.output import Output
 
 Function = Callable[..., int | None]
 
+STRANGE = "psidebug.strange"
+"""Where a context keeps what is strange about the environment."""
+
 
 class Command(click.Command):
     """A command whose options can also be set in files and the environment."""
@@ -54,7 +57,9 @@ class Command(click.Command):
             return super().make_context(info_name, args, parent, **extra)
         found = settings.settings_of(self)
         try:
-            return super().make_context(info_name, args, parent, default_map=found.values, **extra)
+            context = super().make_context(info_name, args, parent, default_map=found.values, **extra)
+            context.meta[STRANGE] = found.strange
+            return context
         except click.BadParameter as error:
             origin = found.origin(error)
             if origin is None:
@@ -69,8 +74,11 @@ def command(*, example: str) -> Callable[[Function], Command]:
     def declared(function: Function) -> Command:
         @functools.wraps(function)
         def run(*, as_json: bool, verbose: bool, quiet: bool, **options: Any) -> int | None:
+            output = Output(as_json=as_json, verbose=verbose, quiet=quiet)
+            for sentence in click.get_current_context().meta.get(STRANGE, ()):
+                output.remark(f"psi: {sentence}")
             try:
-                return function(Output(as_json=as_json, verbose=verbose, quiet=quiet), **options)
+                return function(output, **options)
             except Exception as error:
                 if verbose and not isinstance(error, BrokenPipeError):
                     click.echo(traceback.format_exc(), err=True, nl=False)

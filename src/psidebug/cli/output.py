@@ -35,7 +35,7 @@ class Output:
 
     def result(self, data: Any) -> None:
         """Print a result as JSON: numbers of numpy, dates and NaN included (as numbers, ISO text and null)."""
-        click.echo(json.dumps(plain(data), indent=2, ensure_ascii=False))
+        click.echo(json.dumps(plain(data), indent=2, ensure_ascii=False, allow_nan=False))
 
     def remark(self, text: str) -> None:
         """Say something on stderr that is no result; not with ``-q``."""

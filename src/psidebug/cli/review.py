@@ -13,7 +13,12 @@ from psidebug.cli.output import Output
 @command(example="psi review psi-run")
 @run_argument
 @click.option("--no-browser", is_flag=True, help="Print the link only.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Where to listen; by default any free port.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    help="Where to listen; by default where it was last, if free, else any.",
+)
 @click.option("--reviewer", metavar="NAME", help="Who stands beside the verdicts; by default your user name.")
 @click.option("--listen", metavar="ADDRESS", help="Listen on this address, not on this machine only; takes a password.")
 def review(output: Output, *, run: Path, no_browser: bool, port: int, reviewer: str | None, listen: str | None) -> None:

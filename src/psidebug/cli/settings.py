@@ -9,8 +9,9 @@ A setting is the long name of an option with ``_`` for ``-``. From the strongest
     learner = "forest"                 psi.toml, for every command that has the option
 
 ``psi.toml`` is looked for in the working directory; without one, ``[tool.psi]`` of ``pyproject.toml`` is read in its
-place. In the environment, options that take several values have them separated by commas. ``PSI_DATA`` is no setting:
-it names the folder of the benchmarks' files.
+place. In the environment, options that take several values have them separated by commas. A name that Psi does not know
+is an error in a file; in the environment it is another program's, and a remark. ``PSI_DATA`` is no setting: it names
+the folder of the benchmarks' files.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ class Settings:
 
     values: Mapping[str, Any]
     origins: Mapping[str, str]
+    strange: tuple[str, ...] = ()
+    """Sentences about variables that look like settings and are none; they may be another program's."""
 
     def origin(self, error: click.BadParameter) -> str | None:
         """Where the value that click complains about was set; None if it was given as a flag."""
@@ -49,7 +52,7 @@ class Settings:
 
 
 def settings_of(command: click.Command) -> Settings:
-    """What files and the environment say about the options of a command; an unknown name is an error."""
+    """What files and the environment say about the options of a command; an unknown name in a file is an error."""
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
     options = _options(command)
@@ -58,7 +61,7 @@ def settings_of(command: click.Command) -> Settings:
         if option is not None and option.name is not None:
             values[option.name] = _fitting(option, value)
             origins[option.name] = origin
-    return Settings(values, origins)
+    return Settings(values, origins, tuple(_strange()))
 
 
 def _stated(command: click.Command) -> Iterator[tuple[str, Any, str]]:
@@ -74,20 +77,39 @@ def _stated(command: click.Command) -> Iterator[tuple[str, Any, str]]:
         for each, content in tables.items():
             _check_names(content, known[each], f"{file} sets, for {each},", "its options are")
         yield from ((key, value, file) for key, value in (*plain.items(), *tables.get(name, {}).items()))
-    variables = {key: os.environ[key] for key in sorted(os.environ) if _is_setting(key)}
+    variables = _variables()
     if variables:
-        known = _options_of_all()
-        every = {f"{PREFIX}{key.upper()}": key for key in _union(known)}
-        one = {f"{PREFIX}{each.upper()}_{key.upper()}": (each, key) for each in known for key in known[each]}
-        _check_names(variables, {**every, **one}, "the environment sets", "such settings are")
+        every, one = _names_of_variables()
         yield from ((every[key], value, key) for key, value in variables.items() if key in every)
         for key, value in variables.items():
             if key in one and one[key][0] == name:
                 yield one[key][1], value, key
 
 
-def _is_setting(variable: str) -> bool:
-    return variable.startswith(PREFIX) and variable not in NO_SETTINGS
+def _strange() -> Iterator[str]:
+    """A sentence for each variable that Psi does not know, with the nearest that it does."""
+    variables = _variables()
+    if variables:
+        every, one = _names_of_variables()
+        for key in variables:
+            if key not in every and key not in one:
+                near = get_close_matches(key, [*every, *one], n=1)
+                meant = f" Did you mean {near[0]}?" if near else ""
+                yield f"the environment sets {key}, which is no setting of Psi and is left alone.{meant}"
+
+
+def _variables() -> dict[str, str]:
+    """The variables of the environment that look like settings."""
+    names = sorted(key for key in os.environ if key.startswith(PREFIX) and key not in NO_SETTINGS)
+    return {key: os.environ[key] for key in names}
+
+
+def _names_of_variables() -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
+    """Variables for every command with their option, and those for one command with that and the option."""
+    known = _options_of_all()
+    every = {f"{PREFIX}{key.upper()}": key for key in _union(known)}
+    one = {f"{PREFIX}{each.upper()}_{key.upper()}": (each, key) for each in known for key in known[each]}
+    return every, one
 
 
 def _file() -> tuple[Mapping[str, Any], str]:

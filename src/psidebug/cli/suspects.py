@@ -26,7 +26,7 @@ def suspects(output: Output, *, run: Path, top: int | None, kind: str | None, ta
     The likeliest first: given and proposed label, how likely the given one is wrong, and its PS, how sufficient it is
     as a cause of the errors.
     """
-    from psidebug.cli.tables import CAUSE_NAMES, cause_cells, show_table
+    from psidebug.cli.tables import CAUSE_NAMES, cause_cells, counted, show_table
     from psidebug.cli.written import send
     from psidebug.exports import suspects_table
     from psidebug.runs import load_run
@@ -46,4 +46,4 @@ def suspects(output: Output, *, run: Path, top: int | None, kind: str | None, ta
         return
     show_table(output, map(cause_cells, lines), CAUSE_NAMES, wide=CAUSE_NAMES[:3])
     if len(lines) < len(found.order):
-        output.remark(f"{len(lines)} of {len(found.order)} suspects; --top N shows more.")
+        output.remark(f"{len(lines):,} of {counted(len(found.order), 'suspect')}; --top N shows more.")

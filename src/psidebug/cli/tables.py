@@ -45,6 +45,11 @@ def one_line(value: Any) -> str:
     return "".join(each if each.isprintable() else "�" for each in text)
 
 
+def counted(number: int, name: str) -> str:
+    """A number with what it counts, in the singular or the plural."""
+    return f"{number:,} {name}" if number == 1 else f"{number:,} {name}s"
+
+
 def cause_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
     """A suspect or a cause as cells: row, given, proposed, p_wrong, ps."""
     texts = (one_line(row[name]) for name in CAUSE_NAMES[:3])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +12,7 @@ from psidebug.cli.output import Output
 
 if TYPE_CHECKING:
     from psidebug.diagnosis.controls import Controls
+    from psidebug.diagnosis.verification import Verification
 
 
 @command(example="psi verify psi-run --top 20")
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 @click.option(
     "--rows",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Correct the rows in a file: an id a line, or id,label.",
+    help="Correct the rows in a file: an id a line, id,label, or a table with a column of ids.",
 )
 @click.option(
     "--fail-above",
@@ -37,10 +38,12 @@ def verify(
     Beside as many labels moved at random, and as many of highest loss. Without a choice it is the correction of the run
     that is retrained.
     """
-    from psidebug.cli.chosen import corrections, in_file, in_slice, one_of, proposed
+    from psidebug.cli.chosen import corrections, in_slice, one_of, proposed
     from psidebug.cli.debug import allowed
+    from psidebug.cli.named import in_file
+    from psidebug.cli.tables import counted
+    from psidebug.cli.threads import few_threads
     from psidebug.runs import load_run
-    from psidebug.runs.format import record_of
 
     one_of(top=top, slice=slice_, rows=rows)
     found = load_run(run)
@@ -52,24 +55,44 @@ def verify(
         labels = corrections(found) if rows is None else in_file(found, rows)
     if not labels:
         if output.as_json:
-            output.result({"correction": None, "proved": False, "failed": False})
+            nothing = dict.fromkeys(("correction", "at_random", "highest_loss"))
+            output.result({**nothing, "proved": False, "failed": False})
         else:
             output.console.print(found.verdict, markup=False)
         return 0
-    output.remark(f"retraining with {len(labels)} labels corrected, and twice as a control")
-    effect = found.verify({found.rows.tolist()[place]: label for place, label in labels.items()})
+    output.remark(f"retraining with {counted(len(labels), 'label')} corrected, and twice as a control")
+    with few_threads(len(found.given)):
+        effect = found.verify({found.rows.tolist()[place]: label for place, label in labels.items()})
     correction = effect.correction
     proved = correction.gain > 2 * correction.gain_error
     failed = fail_above is not None and proved and correction.corrected > allowed(fail_above, len(found.given))
     if output.as_json:
         controls = {"at_random": effect.at_random, "highest_loss": effect.highest_loss}
         data = {"correction": correction, **controls}
-        output.result({**{name: record_of(each) for name, each in data.items()}, "proved": proved, "failed": failed})
+        output.result({**{name: _as_data(each) for name, each in data.items()}, "proved": proved, "failed": failed})
     else:
         _show(output, effect)
     if failed:
-        output.remark(f"psi: {correction.corrected} labels are proved wrong, more than the {fail_above:g} allowed.")
+        output.remark(
+            f"psi: {counted(correction.corrected, 'label')} proved wrong, more than the {fail_above:g} allowed."
+        )
     return int(failed)
+
+
+def _as_data(effect: Verification | None) -> dict[str, Any] | None:
+    """Its figures, without what is said about single rows."""
+    import dataclasses
+
+    import numpy as np
+
+    if effect is None:
+        return None
+    found = {each.name: getattr(effect, each.name) for each in dataclasses.fields(effect)}
+    return {
+        name: dataclasses.asdict(value) if dataclasses.is_dataclass(value) and not isinstance(value, type) else value
+        for name, value in found.items()
+        if not isinstance(value, np.ndarray)
+    }
 
 
 def _show(output: Output, effect: Controls) -> None:

@@ -37,10 +37,12 @@ def send(output: Output, table: Any, target: Path | None, kind: str | None = Non
 
 def wrote(output: Output, target: Path, rows: int, **more: Any) -> None:
     """Say what was written."""
+    from psidebug.cli.tables import counted
+
     if output.as_json:
         output.result({"written": str(target), "rows": rows, **more})
     else:
-        output.remark(f"wrote {rows} rows to {target}")
+        output.remark(f"wrote {counted(rows, 'row')} to {target}")
 
 
 def _kind(name: str | None) -> str | None:

@@ -12,8 +12,6 @@ import pyarrow.csv
 from psidebug.errors import UnreadableTable
 
 DELIMITERS = (",", ";", "\t", "|")
-DATES = (pa.csv.ISO8601, "%Y/%m/%d", "%d.%m.%Y", "%Y/%m/%d %H:%M:%S", "%d.%m.%Y %H:%M:%S")
-"""Ways to write dates that can be read in one way only."""
 LOOKED_AT = 65_536
 """Characters that tell the delimiter and the decimal mark."""
 
@@ -41,7 +39,7 @@ def read_delimited(text: bytes, name: str, *, as_text: Sequence[str] = ()) -> An
         convert_options=pa.csv.ConvertOptions(
             strings_can_be_null=True,
             decimal_point=_decimal_mark(start, delimiter),
-            timestamp_parsers=list(DATES),
+            timestamp_parsers=[pa.csv.ISO8601],  # other ways to write dates: psidebug.intake.dates
             column_types=dict.fromkeys(as_text, pa.string()),
         ),
     )
@@ -67,8 +65,9 @@ def _decimal_mark(start: str, delimiter: str) -> str:
 def _ragged(row: Any, name: str) -> UnreadableTable:
     """Which row it is: quoted values may hold line breaks, so lines are not counted."""
     where = "a row" if row.number is None else f"row {row.number - 1}"
+    values = "1 value" if row.actual_columns == 1 else f"{row.actual_columns} values"
     shown = row.text if len(row.text) <= 60 else row.text[:57] + "…"
     return UnreadableTable(
-        f"{name} is ragged: {where} after the header has {row.actual_columns} values where the header has "
+        f"{name} is ragged: {where} after the header has {values} where the header has "
         f"{row.expected_columns} ({shown!r}). Mend the row, or quote values that hold the delimiter."
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,10 @@ import numpy as np
 
 from psidebug.errors import LearnerMismatch
 from psidebug.intake.learners import NAMES, learner_for
-from psidebug.intake.parts import Part, Roles, feature_names, ids_of, metadata_of, read_parts
+from psidebug.intake.overlap import shared_rows
+from psidebug.intake.parts import Part, Roles, feature_names, ids_of, metadata_like, metadata_of, read_parts
 from psidebug.intake.plan import Plan, plan_for
+from psidebug.tables import as_table
 
 File = str | PathLike[str]
 
@@ -53,6 +56,19 @@ class Inputs:
                 "y_validation": _array(self.validation.labels),
             }
         return {"model": self.model, **found}
+
+    @cached_property
+    def shared_rows(self) -> str | None:
+        """A sentence if most test rows are training rows; else None."""
+        return shared_rows(self.train.columns(self.features), self.test.columns(self.features))
+
+    def about_test(self) -> dict[str, Any]:
+        """What the test file says about its rows beside features and labels, as arguments of ``save_run``."""
+        metadata = metadata_like(self.test, metadata_of(self.train, self.roles, self.kept))
+        return {
+            "test_rows": ids_of(self.test, self.roles),
+            "test_metadata": None if metadata is None else as_table(metadata, name="metadata"),
+        }
 
     def _features(self, part: Part) -> Any:
         table = part.columns(self.features)

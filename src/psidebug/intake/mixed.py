@@ -30,6 +30,8 @@ MISSING = "(missing)"
 """The category of rows that have none."""
 MOST_CATEGORIES = 200
 """Rarer categories of a column share one place."""
+LARGEST = 1e38
+"""Trees take no larger numbers, and the squares of much larger ones overflow."""
 WIDEST_DENSE = 500
 """More columns than this are kept sparse."""
 
@@ -110,11 +112,11 @@ class MixedColumns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _numbers(frame: Frame, names: Sequence[str]) -> Floats:
-    """Columns of numbers, all at once; infinity is no quantity to learn from, and counts as missing."""
+    """Columns of numbers, all at once; what is as good as infinite is no quantity to learn from, and is missing."""
     if not names:
         return np.empty((len(frame), 0))
     numbers = frame.select(nw.col(*names).cast(nw.Float64)).to_numpy()
-    return np.where(np.isfinite(numbers), numbers, np.nan)
+    return np.where(np.abs(numbers) < LARGEST, numbers, np.nan)
 
 
 def _calendar(frame: Frame, name: str) -> Floats:

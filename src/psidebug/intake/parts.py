@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -13,6 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.types as kinds
 
 from psidebug.errors import DuplicateIds, InputError, LabelError, MissingLabels, ShapeMismatch, SingleClass
+from psidebug.intake.dates import with_dates
 from psidebug.intake.read import read_table
 from psidebug.intake.types import as_text, is_date, is_nested, is_number
 
@@ -58,6 +60,8 @@ def read_parts(
     for table, name in zip(tables, names, strict=True):
         if roles.label not in table.column_names:
             raise _lacks(table, name, roles.label, "the label")
+    apart = {roles.label, roles.id, roles.image, *roles.texts}
+    tables = with_dates(tables, [name for name in tables[0].column_names if name not in apart])
     tables = _labels_alike(tables, roles.label)
     first = tables[0]
     features = feature_names(first, roles)
@@ -84,12 +88,19 @@ def feature_names(table: Any, roles: Roles) -> tuple[str, ...]:
 
 def ids_of(part: Part, roles: Roles) -> list[Any] | None:
     """The ids of the rows: whole numbers where all are written as such, else texts; None if no column has them."""
-    if roles.id is None:
+    if roles.id is None or roles.id not in part.table.column_names:
         return None
     column = part.table[roles.id]
+    if is_nested(column.type):
+        raise InputError(
+            f"column {roles.id!r} of {part.name} holds {_nested_kind(column.type)}, which are no ids. Name a column of "
+            f"numbers or texts by --id, or leave it out."
+        )
     if column.null_count:
         first = column.to_pylist().index(None) + 1
-        raise InputError(f"{part.name} has no id in {column.null_count} rows, first in row {first}: fill {roles.id!r}.")
+        raise InputError(
+            f"{part.name} has no id in {column.null_count} of its rows, first in row {first}: fill {roles.id!r}."
+        )
     if kinds.is_string(column.type) and pc.all(pc.match_substring_regex(column, r"^(0|-?[1-9]\d{0,17})$")).as_py():
         column = column.cast(pa.int64())
     values: list[Any] = column.to_pylist()
@@ -110,6 +121,15 @@ def metadata_of(part: Part, roles: Roles, kept: tuple[str, ...]) -> Any | None:
     return part.columns(names) if names else None
 
 
+def metadata_like(part: Part, metadata: Any | None) -> Any | None:
+    """The columns of the training metadata from another file, empty where it lacks one; None if it lacks them all."""
+    names = [] if metadata is None else metadata.column_names
+    if not any(name in part.table.column_names for name in names):
+        return None
+    empty = pa.nulls(part.table.num_rows)
+    return pa.table({name: part.table[name] if name in part.table.column_names else empty for name in names})
+
+
 def _check_roles(table: Any, name: str, roles: Roles) -> None:
     named = [("the label", roles.label), ("the id", roles.id), ("the image", roles.image)]
     named += [("a text", each) for each in roles.texts] + [("ignored", each) for each in roles.ignored]
@@ -125,11 +145,17 @@ def _check_roles(table: Any, name: str, roles: Roles) -> None:
 
 
 def _lacks(table: Any, name: str, column: str, role: str) -> InputError:
-    near = get_close_matches(column, table.column_names, n=3) or table.column_names[:8]
-    more = "" if len(near) == len(table.column_names) or len(near) < 8 else ", …"
+    several = [part.strip() for part in column.split(",")]
+    flag = {"a text": "--text", "ignored": "--ignore"}.get(role)
+    if flag is not None and len(several) > 1 and all(part in table.column_names for part in several):
+        repeated = " ".join(f"{flag} {_quoted(part)}" for part in several)
+        return InputError(f"{name} has no column {column!r}. Name one column at a time: {repeated}.")
+    near = get_close_matches(column, table.column_names, n=3)
+    shown = near or table.column_names[:8]
+    more = ", …" if not near and len(table.column_names) > 8 else ""
     return InputError(
-        f"{name} has no column {column!r} ({role}); {'near ones' if len(near) < 8 else 'its columns'} are "
-        f"{', '.join(map(repr, near))}{more}."
+        f"{name} has no column {column!r} ({role}); {'near ones' if near else 'its columns'} are "
+        f"{', '.join(map(repr, shown))}{more}."
     )
 
 
@@ -155,6 +181,11 @@ def _labels(table: Any, name: str, label: str) -> list[Any]:
             f"{name} has no label in {len(absent):,} of its {len(values):,} rows, first in row {absent[0] + 1}. Label "
             f"these rows in column {label!r}, or remove them."
         )
+    endless = [row for row, value in enumerate(values) if isinstance(value, float) and math.isinf(value)]
+    if endless:
+        raise LabelError(
+            f"{name} has infinity for a label in row {endless[0] + 1}. Give every row a class in column {label!r}."
+        )
     if is_number(column.type) and all(float(value).is_integer() for value in values):
         return [int(value) for value in values]
     return values
@@ -163,10 +194,8 @@ def _labels(table: Any, name: str, label: str) -> list[Any]:
 def _check_classes(train: Part, label: str) -> None:
     classes, rows = len(set(train.labels)), len(train.labels)
     if classes == 1:
-        raise SingleClass(
-            f"{train.name} has the label {train.labels[0]!r} in all of its {rows:,} rows. A classifier needs two "
-            f"classes."
-        )
+        where = "its only row" if rows == 1 else f"all of its {rows:,} rows"
+        raise SingleClass(f"{train.name} has the label {train.labels[0]!r} in {where}. A classifier needs two classes.")
     if classes > MOST_CLASSES or (classes > 20 and classes > rows / 2):
         raise LabelError(
             f"column {label!r} of {train.name} has {classes:,} different values in {rows:,} rows, so it is no label. "

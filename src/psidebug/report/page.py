@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from datetime import datetime
 from functools import cache
 from importlib.resources import files
 from os import PathLike
@@ -74,6 +75,7 @@ def _environment() -> Environment:
     )
     environment.globals |= {"policy": policy, "VEGA": VEGA}
     environment.filters |= {"rate": _rate, "count": _count, "number": _number, "chance": _chance, "signed": _signed}
+    environment.filters["moment"] = _moment
     return environment
 
 
@@ -95,6 +97,15 @@ def _signed(value: float) -> str:
 def _chance(value: float | None) -> str:
     """A p-value."""
     return "–" if value is None else "p < 0.0001" if value < 1e-4 else f"p = {value:.2g}"
+
+
+def _moment(text: str) -> str:
+    """A moment in ISO form as people write it; as it is, if it is none."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return text
+    return f"{moment.day} {moment:%B %Y, %H:%M} {moment.tzname() or ''}".strip()
 
 
 def _count(number: int, name: str = "") -> str:

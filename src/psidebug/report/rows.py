@@ -78,10 +78,11 @@ class _Shown:
 
     def views(self, part: Part, positions: npt.NDArray[np.intp], cells: int, letters: int) -> list[RowView]:
         data = self.data
-        ids = [str(each) for each in (data.rows[positions] if part == "train" else positions).tolist()]
+        ids = [str(each) for each in (data.rows if part == "train" else data.test_rows)[positions].tolist()]
         tables: dict[Home, Table] = {"features": take(data.train if part == "train" else data.test, positions)}
-        if part == "train" and data.metadata is not None:
-            tables = {"metadata": take(data.metadata, positions), **tables}
+        about = data.metadata if part == "train" else data.test_metadata
+        if about is not None:
+            tables = {"metadata": take(about, positions), **tables}
         pictures = self._pictures(tables)
         texts = self._texts(tables)
         found = [cells_of(table, self.order(home), cells) for home, table in tables.items()]
@@ -113,7 +114,7 @@ class _Shown:
         if len(table.shape) == 1:
             return Order(named, unnamed, [], [], np.empty(0))
         places = [named.index(each) if named else int(each.removeprefix(unnamed)) for each in deciding]
-        shown_otherwise = {named.index(each) for each in (data.text, data.images) if each in named}
+        shown_otherwise = {named.index(each) for each in (data.text, data.images, data.id) if each in named}
         if isinstance(data.images, tuple) and home == "features":  # pixels are no columns to read
             return Order(named, unnamed, places, [], np.zeros(table.shape[1]))
         rows = self._looked_at(table.shape[1])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from psidebug.diagnosis.diagnosis import Diagnosis
 from psidebug.diagnosis.frames import best_of_each_slice
 from psidebug.diagnosis.verification import predicted_by
 from psidebug.labels import Codes, Encoding
+from psidebug.runs.contents import unexplained
 from psidebug.runs.fingerprint import fingerprint_of, versions
 from psidebug.runs.run import Run
 from psidebug.tables import Table
@@ -30,8 +31,12 @@ class Data:
     train: Table
     test: Table
     metadata: Table | None
+    test_metadata: Table | None
+    """The same columns as ``metadata``, of the test rows."""
     rows: npt.NDArray[Any]
     """Ids of the training rows."""
+    test_rows: npt.NDArray[Any]
+    """Ids of the test rows; their positions where they have none."""
     given: Codes
     encoding: Encoding
     conditions: tuple[Condition, ...]
@@ -40,6 +45,8 @@ class Data:
     """The shape of the picture that a row of features is, or the column that holds pictures or paths to them."""
     text: str | None
     """The column of texts."""
+    id: str | None = None
+    """The column of ids, which are the names of the rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +76,10 @@ class Origin:
     seed: str
     versions: Mapping[str, str]
     fingerprint: Mapping[str, str]
+    created: str | None = None
+    """When the run was saved, UTC, in ISO form."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Names of the training, test and validation file, where the rows came from files."""
 
 
 def data_of(source: Source) -> Data:
@@ -81,12 +92,15 @@ def data_of(source: Source) -> Data:
             source.features,
             source.test_features,
             source.metadata,
+            source.test_metadata,
             source.rows,
+            source.test_rows,
             source.given,
             source.encoding,
             conditions,
             images,
             text,
+            (source.source or {}).get("id"),
         )
     task = source.task
     conditions = tuple(one for each, _ in best_of_each_slice(source.tried) for one in each.conditions)
@@ -94,7 +108,9 @@ def data_of(source: Source) -> Data:
         task.train.features,
         task.test.features,
         task.metadata,
+        None,
         task.rows,
+        np.arange(len(task.test)),
         task.train.codes,
         task.encoding,
         conditions,
@@ -114,6 +130,12 @@ def predictions_of(source: Source) -> Predictions:
     return Predictions(task.encoding, task.test.codes, task.predicted, after, task.bugs)
 
 
+def unexplained_of(source: Source) -> str:
+    """Why there are no causes of single bugs, as a part of a sentence; for a source that has none."""
+    why = source.record.get("unexplained") if isinstance(source, Run) else unexplained(source)
+    return why or "they were not kept"
+
+
 def labels_of(source: Source) -> Labels:
     """What was found about the training labels."""
     if isinstance(source, Run):
@@ -126,9 +148,15 @@ def labels_of(source: Source) -> Labels:
 
 
 def origin_of(source: Source) -> Origin:
-    """Versions, seed and fingerprint."""
+    """Versions, seed, fingerprint, and of a saved run when it was made and from which files."""
     if isinstance(source, Run):
+        named = source.source or {}
         return Origin(
-            source.record["psidebug"], source.settings["seed"], dict(source.record["versions"]), source.fingerprint
+            source.record["psidebug"],
+            source.settings["seed"],
+            dict(source.record["versions"]),
+            source.fingerprint,
+            source.created,
+            {name: str(named[name]) for name in ("train", "test", "validation") if named.get(name)},
         )
     return Origin(psidebug.__version__, source.settings["seed"], versions(), fingerprint_of(source.task))

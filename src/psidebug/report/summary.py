@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 
+from psidebug.diagnosis.causes import Causes
 from psidebug.report.effects import confusion_of, curve_of, distribution_of, effect_of, errors_of, fidelity_of
 from psidebug.report.plain import Plain, plain, records
 from psidebug.report.rows import Part, RowView, views
-from psidebug.report.source import Source, labels_of, origin_of, predictions_of
+from psidebug.report.source import Predictions, Source, labels_of, origin_of, predictions_of, unexplained_of
 from psidebug.runs.run import Run
 
-SCHEMA = 2
+SCHEMA = 3
 """Version of the summary's form; it rises when a field changes its meaning."""
 SUSPECTS, BUGS, CAUSES = 2_000, 10, 6
 """How many suspects are told by default, how many bugs, and of each how many causes."""
@@ -40,6 +41,8 @@ class Summary:
     slices: list[Plain]
     bugs: list[Plain]
     """The most confidently wrong test rows, each with its causes; rows as :class:`~psidebug.report.rows.RowView`."""
+    unexplained: str | None
+    """Why no bug has causes; None if some have, or none is told."""
     curve: Plain | None
     distribution: list[Plain]
     """Of PS among the training labels."""
@@ -50,7 +53,7 @@ class Summary:
     suspects_in_all: int
     settings: dict[str, str]
     origin: Plain
-    """Version of Psi, seed, versions of libraries, fingerprint."""
+    """Version of Psi, seed, versions of libraries, fingerprint; when it was saved, and the names of the files."""
     notes: list[str]
     rounds: list[Plain]
     """Later rounds: their verdicts, and the numbers of labels that they correct."""
@@ -64,12 +67,14 @@ def summarise(source: Source, *, suspects: int = SUSPECTS, bugs: int = BUGS, row
     """
     predictions, labels = predictions_of(source), labels_of(source)
     room = _Room(ROOM)
+    told = _bugs(source, predictions, bugs, room) if rows and bugs else []
     return Summary(
         schema=SCHEMA,
         verdict=str(plain_text(source.verdict)),
         size={
             "rows": len(labels.ps),
             "test_rows": len(predictions.labels),
+            "validation_rows": _validation_rows(source),
             "wrong": int((predictions.labels != predictions.before).sum()),
             "bugs": len(predictions.bugs),
             "classes": predictions.encoding.size,
@@ -77,7 +82,8 @@ def summarise(source: Source, *, suspects: int = SUSPECTS, bugs: int = BUGS, row
         effect=effect_of(source),
         errors=errors_of(source),
         slices=_slices(source),
-        bugs=list(_bugs(source, bugs, room)) if rows else [],
+        bugs=told,
+        unexplained=unexplained_of(source) if told and not any(each["causes"] for each in told) else None,
         curve=curve_of(source),
         distribution=distribution_of(labels),
         confusion=confusion_of(predictions),
@@ -86,7 +92,7 @@ def summarise(source: Source, *, suspects: int = SUSPECTS, bugs: int = BUGS, row
         suspects=_suspects(source, suspects, room if rows else None),
         suspects_in_all=len(source.order),
         settings={name: plain_text(value) for name, value in source.settings.items()},
-        origin={name: dict(part) if name in ("versions", "fingerprint") else part for name, part in _origin(source)},
+        origin={name: dict(part) if isinstance(part, Mapping) else part for name, part in _origin(source)},
         notes=[plain_text(note) for note in source.notes],
         rounds=_rounds(source),
     )
@@ -97,9 +103,15 @@ def plain_text(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
+def _validation_rows(source: Source) -> int:
+    if isinstance(source, Run):
+        return int(source.record["task"]["validation_rows"] or 0)
+    return 0 if source.task.validation is None else len(source.task.validation)
+
+
 def _origin(source: Source) -> Iterator[tuple[str, Any]]:
     origin = origin_of(source)
-    for name in ("psidebug", "seed", "versions", "fingerprint"):
+    for name in ("psidebug", "seed", "versions", "fingerprint", "created", "files"):
         yield name, getattr(origin, name)
 
 
@@ -125,34 +137,46 @@ def _suspects(source: Source, most: int, room: _Room | None) -> list[Plain]:
     return found
 
 
-def _bugs(source: Source, most: int, room: _Room) -> Iterator[Plain]:
-    predictions = predictions_of(source)
+def _bugs(source: Source, predictions: Predictions, most: int, room: _Room) -> list[Plain]:
+    """The bugs that are most confidently wrong with their causes; the first bugs where no causes are known."""
+    explained = source.explained(most)
+    if not explained:
+        return [_bug(source, predictions, row, room) | {"causes": []} for row in predictions.bugs[:most].tolist()]
+    return [
+        _bug(source, predictions, each.test_row, room) | {"causes": _causes(source, each, room)} for each in explained
+    ]
+
+
+def _bug(source: Source, predictions: Predictions, row: int, room: _Room) -> Plain:
     classes = predictions.encoding.classes
+    view = _views(source, "test", [row], room)[0]
+    return {
+        "row": view["id"],
+        "position": row,
+        "label": plain(classes[predictions.labels[row]]),
+        "predicted": plain(classes[predictions.before[row]]),
+        "after": None if predictions.after is None else plain(classes[predictions.after[row]]),
+        "view": view,
+    }
+
+
+def _causes(source: Source, found: Causes, room: _Room) -> list[Plain]:
+    encoding = source.encoding if isinstance(source, Run) else source.task.encoding
+    classes, rows = encoding.classes, found.positions[:CAUSES]
     p_wrong = source.files.labels["p_wrong"].to_numpy() if isinstance(source, Run) else source.p_wrong
     given = source.given if isinstance(source, Run) else source.task.train.codes
-    for each in source.explained(most):
-        rows = each.positions[:CAUSES]
-        shown = _views(source, "train", rows, room, letters=LETTERS_OF_A_CAUSE)
-        causes = [
-            {
-                "row": view["id"],
-                "given": plain(classes[given[row]]),
-                "proposed": plain(classes[each.proposed[place]]),
-                "ps": float(each.ps[place]),
-                "p_wrong": float(p_wrong[row]),
-                "view": view,
-            }
-            for place, (row, view) in enumerate(zip(rows.tolist(), shown, strict=True))
-        ]
-        after = None if predictions.after is None else plain(classes[predictions.after[each.test_row]])
-        yield {
-            "row": each.test_row,
-            "label": plain(classes[predictions.labels[each.test_row]]),
-            "predicted": plain(classes[predictions.before[each.test_row]]),
-            "after": after,
-            "view": _views(source, "test", [each.test_row], room)[0],
-            "causes": causes,
+    shown = _views(source, "train", rows, room, letters=LETTERS_OF_A_CAUSE)
+    return [
+        {
+            "row": view["id"],
+            "given": plain(classes[given[row]]),
+            "proposed": plain(classes[found.proposed[place]]),
+            "ps": float(found.ps[place]),
+            "p_wrong": float(p_wrong[row]),
+            "view": view,
         }
+        for place, (row, view) in enumerate(zip(rows.tolist(), shown, strict=True))
+    ]
 
 
 @dataclass

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeVar
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -17,6 +17,9 @@ from psidebug.review.security import Visitor
 LARGEST_REQUEST, LARGEST_IMPORT = 100_000, 100_000_000
 """Bytes."""
 
+TYPES: dict[type, str] = {int: "a whole number", str: "a text", dict: "an object"}
+
+T = TypeVar("T")
 Answer = Callable[[Request], Response]
 Change = Callable[[Request, Any], dict[str, Any]]
 
@@ -33,23 +36,54 @@ def told_or_wrong(answer: Answer) -> Answer:
     return told
 
 
-def written_or_wrong(act: Change) -> Callable[[Request], Awaitable[Response]]:
-    """The change is made, and then it is said that it is; a failed write can be tried again, a wrong one cannot."""
+def written_or_wrong(act: Change, *, run: str) -> Callable[[Request], Awaitable[Response]]:
+    """The change is made, and then it is said that it is; a failed write can be tried again, a wrong one cannot.
+
+    A page that was left open may meet the server of another run at its port: what it sends waits until its own is back.
+    """
 
     async def written(request: Request) -> Response:
         try:
             limit = LARGEST_IMPORT if request.url.path == "/import" else LARGEST_REQUEST
-            sent = json.loads(await body(request, limit))
-            if not isinstance(sent, dict):
-                raise UnknownOption("the request is no JSON object.")
+            sent = parsed(await body(request, limit))
+            if part(sent, "run", run) != run:
+                raise OutputError("this page is of another run: nothing is saved. Start psi review for that run again.")
             return JSONResponse(await run_in_threadpool(act, request, sent))
         except OutputError as error:
             logging.getLogger(__name__).warning("%s", error)
             return JSONResponse({"wrong": str(error)}, 503)
-        except (PsiError, ValueError, TypeError, OverflowError, RecursionError) as error:  # or no JSON, no number
+        except PsiError as error:
             return JSONResponse({"wrong": str(error)}, 400)
 
     return written
+
+
+def parsed(content: bytes) -> dict[str, Any]:
+    """What was sent, as a JSON object."""
+    try:
+        sent = json.loads(content)
+    except (ValueError, RecursionError):  # no JSON, no UTF-8, a number of thousands of digits, a list in a list in …
+        raise UnknownOption("the request is no JSON: send an object.") from None
+    if not isinstance(sent, dict):
+        raise UnknownOption("the request is no JSON object: send one.")
+    return sent
+
+
+def part(sent: Mapping[str, Any], name: str, default: T) -> T:
+    """A part of what was sent, of the same type as its default, which stands for a part that is not there."""
+    found = sent.get(name)
+    if found is None:
+        return default
+    if type(found) is not type(default):
+        raise UnknownOption(f"{name} is {found!r:.60}, and has to be {TYPES[type(default)]}: send that.")
+    return found
+
+
+def wrong_address(request: Request, error: Exception) -> Response:
+    """Where there is nothing, or nothing to be done in this way."""
+    status = getattr(error, "status_code", 404)
+    said = "There is nothing at this address." if status == 404 else "This address is not to be asked in this way."
+    return Response(said, status, media_type="text/plain", headers=getattr(error, "headers", None))
 
 
 async def body(request: Request, limit: int) -> bytes:

@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from psidebug.review.answers import Answer, Change, told_or_wrong, written_or_wrong
+from psidebug.review.answers import Answer, Change, told_or_wrong, written_or_wrong, wrong_address
 from psidebug.review.changing import Changing
 from psidebug.review.desk import Desk
 from psidebug.review.entrance import Entrance
@@ -31,12 +31,14 @@ REPORTS = ("report.css", "vega/vega.min.js", "vega/vega-lite.min.js", "vega/vega
 
 def review_app(desk: Desk, *, gate: Gate, address: Address) -> ASGIApp:
     """The app behind its guards."""
-    return Guard(Starlette(routes=routes(desk, gate, address)), gate=gate, address=address)
+    app = Starlette(routes=routes(desk, gate, address), exception_handlers={404: wrong_address, 405: wrong_address})
+    app.router.redirect_slashes = False  # an address is one address
+    return Guard(app, gate=gate, address=address)
 
 
 def routes(desk: Desk, gate: Gate, address: Address) -> list[Route]:
     """Every address."""
-    bench = Workbench(desk)
+    bench, run = Workbench(desk), desk.run.fingerprint["train"]
     entrance, showing, changing = (
         Entrance(gate, address, training_set(desk.run)),
         Showing(desk, bench),
@@ -51,6 +53,7 @@ def routes(desk: Desk, gate: Gate, address: Address) -> list[Route]:
         "/changes": showing.changes,
         "/work": showing.work,
         "/history": showing.history,
+        "/files": showing.files,
         "/export/{name}": showing.export,
         "/static/{name}": static,
         "/enter": entrance.enter,
@@ -68,7 +71,7 @@ def routes(desk: Desk, gate: Gate, address: Address) -> list[Route]:
     }
     return [
         *(Route(path, told_or_wrong(answer), methods=["GET"]) for path, answer in reads.items()),
-        *(Route(path, written_or_wrong(change), methods=["POST"]) for path, change in writes.items()),
+        *(Route(path, written_or_wrong(change, run=run), methods=["POST"]) for path, change in writes.items()),
         Route("/login", entrance.log_in, methods=["POST"]),
     ]
 

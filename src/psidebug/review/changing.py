@@ -8,7 +8,7 @@ from starlette.requests import Request
 
 from psidebug.errors import UnknownOption
 from psidebug.review import pages
-from psidebug.review.answers import visitor_of
+from psidebug.review.answers import part, visitor_of
 from psidebug.review.desk import Desk
 from psidebug.review.exchange import read_verdicts
 from psidebug.review.queue import Filter
@@ -23,16 +23,19 @@ class Changing:
 
     def judge(self, request: Request, sent: Any) -> dict[str, Any]:
         """A verdict on one row."""
-        at = self.desk.position(sent.get("at"))
-        comment = sent.get("comment") or ""
-        verdict = self.desk.verdict(at, str(sent.get("action")), code=_code(sent), comment=comment)
+        at, action, comment = (
+            self.desk.position(part(sent, "at", -1)),
+            part(sent, "action", ""),
+            part(sent, "comment", ""),
+        )
+        verdict = self.desk.verdict(at, action, code=_code(sent), comment=comment)
         self.desk.judge([verdict], visitor=visitor_of(request), key=_key(sent))
         return {"at": at, "said": f"{verdict.row}: {pages.told(verdict)}"}
 
     def bulk(self, request: Request, sent: Any) -> dict[str, Any]:
         """A verdict on every row of the filter."""
-        wanted, expected = Filter.read(sent.get("filter") or {}), int(sent.get("expected") or 0)
-        action, key = str(sent.get("action")), _key(sent)
+        wanted, expected = Filter.read(part(sent, "filter", {})), part(sent, "expected", 0)
+        action, key = part(sent, "action", ""), _key(sent)
         count = self.desk.bulk(
             wanted, action, code=_code(sent), expected=expected, visitor=visitor_of(request), key=key
         )
@@ -60,12 +63,12 @@ class Changing:
 
     def begin(self, request: Request, sent: Any) -> dict[str, Any]:
         """Retrain, or diagnose again."""
-        self.bench.begin(str(sent.get("kind")), reviewer=visitor_of(request).name)
+        self.bench.begin(part(sent, "kind", ""), reviewer=visitor_of(request).name)
         return {"said": "training has begun"}
 
     def take_in(self, request: Request, sent: Any) -> dict[str, Any]:
         """Verdicts that were made elsewhere."""
-        found = read_verdicts(str(sent.get("text") or ""), self.desk.run)
+        found = read_verdicts(part(sent, "text", ""), self.desk.run)
         stored = self.desk.take_in(found.verdicts, visitor=visitor_of(request), key=_key(sent))
         stayed = len(found.verdicts) - stored
         said = [f"{counted(stored, 'verdict')} imported"]
@@ -82,11 +85,11 @@ def counted(number: int, name: str) -> str:
 
 
 def _key(sent: Any) -> str:
-    key = sent.get("key")
-    if not isinstance(key, str) or not 8 <= len(key) <= 100:
+    key = part(sent, "key", "")
+    if not 8 <= len(key) <= 100 or not (key.isascii() and key.isprintable()):
         raise UnknownOption("the request has no key, by which a save that is tried again is known.")
     return key
 
 
 def _code(sent: Any) -> int | None:
-    return None if sent.get("code") is None else int(sent["code"])
+    return None if sent.get("code") is None else part(sent, "code", 0)

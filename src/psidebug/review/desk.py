@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -39,10 +39,10 @@ class Desk:
     def ledger(self) -> Ledger:
         """What holds now; the queue knows it too."""
         ledger = self.store.ledger()
-        while ledger.changed:
-            position = ledger.changed.pop()
-            verdict = ledger.at(position)
-            self.queue.set_state(position, None if verdict is None else verdict.action)
+        if ledger.changed:
+            rows = list(ledger.changed)
+            ledger.changed.clear()
+            self.queue.set_states(rows, [ledger.told_at(each) for each in rows])
         return ledger
 
     @cached_property
@@ -54,11 +54,11 @@ class Desk:
         with self._similar:  # the first one to ask makes what is needed, the others wait
             return self._nearest.rows(position, count)
 
-    def first(self, wanted: Filter) -> int | None:
-        """The first row that a filter lets through."""
+    def first(self, wanted: Filter, visitor: Visitor) -> int | None:
+        """The first row that a filter lets through, as this visitor is to see it."""
         with self.lock:
             self.ledger()
-            return self.queue.select(wanted).first()
+            return self.queue.select(wanted, visitor.browser).first()
 
     # ── verdicts ──
 
@@ -67,24 +67,33 @@ class Desk:
         try:
             found = int(asked)
         except (TypeError, ValueError, OverflowError):
-            raise UnknownRow(f"{asked!r} is no position of a training row.") from None
+            raise UnknownRow(f"{asked!r:.60} is no position of a training row.") from None
         if not 0 <= found < len(self.queue.given):
-            raise UnknownRow(f"there is no training row at position {found}: there are {len(self.queue.given)} rows.")
+            count = len(self.queue.given)
+            raise UnknownRow(f"there is no training row at position {found!r:.60}: there are {count} rows.")
         return found
 
     def verdict(self, position: int, action: str, *, code: int | None = None, comment: str = "") -> Verdict:
         """A verdict on a row; to correct takes the class of this code, or the proposed one."""
+        return next(self.verdicts([position], action, code=code, comment=comment))
+
+    def verdicts(
+        self, rows: Sequence[int], action: str, *, code: int | None = None, comment: str = ""
+    ) -> Iterator[Verdict]:
+        """The same verdict on many rows; where the class is the given one, it is kept."""
         if action not in ACTIONS:
-            raise UnknownOption(f"{action!r} is no verdict; it is one of {', '.join(ACTIONS)}.")
-        given = int(self.queue.given[position])
-        chosen = given
-        if action == "correct":
-            chosen = int(self.queue.proposed[position]) if code is None else code
-            if not 0 <= chosen < self.run.encoding.size:
-                raise UnknownOption(f"there is no class number {chosen}: there are {self.run.encoding.size} classes.")
-            action = "keep" if chosen == given else action
-        label = self.run.encoding.classes[chosen] if action in DECIDED else None
-        return Verdict(position, self.run.rows[position], action, label, checked_comment(comment))
+            raise UnknownOption(f"{action!r:.60} is no verdict; it is one of {', '.join(ACTIONS)}.")
+        classes, said = self.run.encoding.classes, checked_comment(comment)
+        if action == "correct" and code is not None and not 0 <= code < len(classes):
+            raise UnknownOption(f"there is no class number {code}: there are {len(classes)} classes.")
+        given = self.queue.given[rows].tolist()
+        proposed = self.queue.proposed[rows].tolist() if code is None else [code] * len(rows)
+        chosen = proposed if action == "correct" else given
+        for position, row, old, new in zip(rows, self.run.rows[rows].tolist(), given, chosen, strict=True):
+            if action in DECIDED:
+                yield Verdict(position, row, "keep" if new == old else "correct", classes[new], said)
+            else:
+                yield Verdict(position, row, action, None, said)
 
     def judge(self, verdicts: Sequence[Verdict], *, visitor: Visitor, key: str) -> int:
         """Store verdicts as one step; they are on disk when this returns."""
@@ -113,12 +122,12 @@ class Desk:
             self.ledger()
             if (known := self.store.known(key)) is not None:  # a save that is tried again, when the filter has changed
                 return len(self.ledger().step(known))
-            rows = self.queue.select(wanted).rows.tolist()
+            rows = self.queue.select(wanted, visitor.browser).rows.tolist()
             if len(rows) != expected:
                 raise UnknownOption(f"there are {len(rows):,} rows by now, not {expected:,}: look again.")
             if not rows:
                 raise UnknownOption("no row is shown, so there is nothing to decide.")
-            self.judge([self.verdict(row, action, code=code) for row in rows], visitor=visitor, key=key)
+            self.judge(list(self.verdicts(rows, action, code=code)), visitor=visitor, key=key)
             return len(rows)
 
     def settled(self) -> dict[int, Verdict]:

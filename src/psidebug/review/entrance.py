@@ -14,7 +14,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from psidebug.errors import UnknownOption
 from psidebug.review import pages
-from psidebug.review.answers import LARGEST_REQUEST, body, visitor_of
+from psidebug.review.answers import LARGEST_REQUEST, body, part, visitor_of
 from psidebug.review.security import Address, Gate, cookie_of
 from psidebug.review.verdicts import checked_name
 
@@ -103,7 +103,7 @@ class Entrance:
 
     def rename(self, request: Request, sent: Any) -> dict[str, Any]:
         """Who is at this browser."""
-        name = checked_name(sent.get("name") or "").strip() or visitor_of(request).name
+        name = checked_name(part(sent, "name", "")).strip() or visitor_of(request).name
         self.gate.rename(request.scope["session"], name)
         return {"said": f"you are {name}"}
 

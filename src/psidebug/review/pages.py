@@ -10,11 +10,9 @@ import narwhals as nw
 import numpy as np
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
-from psidebug.report.look import CONFIG
 from psidebug.report.rows import RowView, views
 from psidebug.review.desk import Desk
-from psidebug.review.outgoing import EXPORTS
-from psidebug.review.queue import OPEN, SORTS, STATES, Filter
+from psidebug.review.queue import SETTLED, SORTS, STATES, Filter
 from psidebug.review.security import Visitor
 from psidebug.review.verdicts import Verdict
 
@@ -63,8 +61,8 @@ def render(template: str, **data: Any) -> str:
 def page(desk: Desk, wanted: Filter, at: int | None, visitor: Visitor) -> dict[str, Any]:
     """The whole screen."""
     with desk.lock:
-        at = desk.first(wanted) if at is None else at
-        return {**queue(desk, wanted, at, visitor), **item(desk, wanted, at), **filters(desk, wanted)}
+        at = desk.first(wanted, visitor) if at is None else at
+        return {**queue(desk, wanted, at, visitor), **item(desk, wanted, at, visitor), **filters(desk, wanted)}
 
 
 def filters(desk: Desk, wanted: Filter) -> dict[str, Any]:
@@ -73,7 +71,6 @@ def filters(desk: Desk, wanted: Filter) -> dict[str, Any]:
     named = zip(found["condition"].to_list(), found["given"].to_list(), strict=True) if len(found) else []
     return {
         "run": desk.run,
-        "exports": [(name, what) for name, (what, *_) in EXPORTS.items()],
         "verdict_of_run": desk.queue.ranked.verdict,
         "filter": wanted,
         "classes": [str(each) for each in desk.run.encoding.classes],
@@ -89,10 +86,10 @@ def queue(desk: Desk, wanted: Filter, at: int | None, visitor: Visitor) -> dict[
     """The list beside the focus, and how far the review is."""
     with desk.lock:
         ledger, rows = desk.ledger(), desk.queue
-        chosen = rows.select(wanted)
+        chosen = rows.select(wanted, visitor.browser)
         begin, listed = chosen.around(at, LISTED)
-        counts = rows.counts()
-        decided = int((rows.states[chosen.rows] > OPEN).sum())
+        counts, left = rows.counts(), rows.left()
+        decided = int(np.isin(rows.states[chosen.rows], SETTLED).sum())
         lines = [_line(desk, place, ledger.at(place)) for place in listed.tolist()]
     total = sum(counts.values())
     return {
@@ -104,8 +101,8 @@ def queue(desk: Desk, wanted: Filter, at: int | None, visitor: Visitor) -> dict[
         "decided": decided,
         "counts": {name: count for name, count in counts.items() if name != "open"},
         "total": total,
-        "left": counts["open"],
-        "done": total - counts["open"],
+        "left": left,
+        "done": total - left,
         "state_names": STATE_NAMES,
         "seen": ledger.seen,
         "can_undo": ledger.next_undo(visitor.browser) is not None,
@@ -114,13 +111,15 @@ def queue(desk: Desk, wanted: Filter, at: int | None, visitor: Visitor) -> dict[
     }
 
 
-def item(desk: Desk, wanted: Filter, at: int | None) -> dict[str, Any]:
+def item(desk: Desk, wanted: Filter, at: int | None, visitor: Visitor) -> dict[str, Any]:
     """The row in focus with all that is known about it."""
     if at is None:
-        return {"at": None, "filter": wanted, "next": None, "previous": None}
+        with desk.lock:
+            waiting = desk.queue.counts()["second_opinion"]
+        return {"at": None, "filter": wanted, "next": None, "previous": None, "waiting": waiting}
     with desk.lock:
         rows, verdict = desk.queue, desk.ledger().at(at)
-        chosen = rows.select(wanted)
+        chosen = rows.select(wanted, visitor.browser)
         following, previous = chosen.next(at), chosen.previous(at)
         classes = [str(each) for each in desk.run.encoding.classes]
         caused = rows.bugs_of(at)
@@ -156,49 +155,6 @@ def similar(desk: Desk, at: int) -> dict[str, Any]:
     said = [None if each is None else told(each) for each in verdicts]
     rows = [Neighbour(*each) for each in zip(found, labels, said, shown, strict=True)]
     return {"similar": rows, "given_label": str(desk.run.encoding.classes[desk.run.given[at]])}
-
-
-def history_plot(history: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """The error after each retraining as a Vega-Lite specification; None before the first."""
-    if not history:
-        return None
-    lines = []
-    for rows in ("validation", "test"):
-        if history[0][f"{rows}_before"] is None:
-            continue
-        lines.append({"step": 0, "error": history[0][f"{rows}_before"], "rows": rows, "corrected": 0})
-        for step, each in enumerate(history, start=1):
-            lines.append({"step": step, "error": each[f"{rows}_after"], "rows": rows, "corrected": each["corrected"]})
-    return {
-        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
-        "description": "Error of the model after each retraining",
-        "width": "container",
-        "height": 130,
-        "data": {"values": lines},
-        "mark": {"type": "line", "point": {"filled": True, "size": 45}, "clip": False},
-        "encoding": {
-            "x": {
-                "field": "step",
-                "type": "quantitative",
-                "title": "retraining",
-                "axis": {"tickMinStep": 1, "format": "d"},
-            },
-            "y": {"field": "error", "type": "quantitative", "title": "error", "scale": {"zero": True}},
-            "color": {
-                "field": "rows",
-                "type": "nominal",
-                "title": None,
-                "scale": {"range": ["var(--soft)", "var(--accent)"]},
-                "legend": {"orient": "top"},
-            },
-            "tooltip": [
-                {"field": "rows", "type": "nominal"},
-                {"field": "error", "type": "quantitative", "format": ".3f"},
-                {"field": "corrected", "type": "quantitative", "title": "labels corrected"},
-            ],
-        },
-        "config": CONFIG,
-    }
 
 
 def _bugs(desk: Desk, caused: list[tuple[int, float]]) -> list[Bug]:

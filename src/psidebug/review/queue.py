@@ -17,15 +17,17 @@ import numpy.typing as npt
 
 from psidebug.errors import UnknownOption
 from psidebug.labels import Codes
-from psidebug.review.verdicts import ACTIONS
+from psidebug.review.verdicts import ACTIONS, DECIDED
 from psidebug.runs.run import Run
 
 Rows = npt.NDArray[np.intp]
 Mask = npt.NDArray[np.bool_]
 
-OPEN = 0
 STATES = ("open", *ACTIONS, "all")
-"""What a row can be: not yet decided, or with a verdict of this kind; ``all`` is no filter."""
+"""What a row can be: without a verdict, or with one of this kind; ``all`` is no filter, and as a filter ``open`` is
+every row that somebody should decide: also the skipped ones, last, and those on which another wants one's opinion."""
+OPEN, SKIPPED, ASKED = (STATES.index(each) for each in ("open", "skip", "second_opinion"))
+SETTLED = [STATES.index(each) for each in DECIDED]
 SORTS = ("rank", "ps", "p_wrong", "row")
 
 
@@ -46,6 +48,8 @@ class Filter:
     @classmethod
     def read(cls, asked: Mapping[str, Any]) -> Filter:
         """A filter from the words of an address."""
+        if any(not isinstance(each, str) for each in asked.values() if each is not None):
+            raise UnknownOption("a filter is made of texts, as in an address: choose again.")
         try:
             whole = {
                 name: int(asked[name])
@@ -61,7 +65,7 @@ class Filter:
             **whole, state=str(asked.get("state") or "open"), least=least, sort=str(asked.get("sort") or "rank")
         )
         if found.state not in STATES or found.sort not in SORTS:
-            raise UnknownOption(f"there is no state {found.state!r}, or no sort {found.sort!r}: choose again.")
+            raise UnknownOption(f"there is no state {found.state!r:.60}, or no sort {found.sort!r:.60}: choose again.")
         return found
 
     @property
@@ -127,32 +131,54 @@ class Queue:
             _column(ranked, run, name, settled) for name in ("ps", "ps_low", "ps_high", "p_wrong")
         )
         self.states = np.zeros(len(self.given), dtype=np.int8)
+        self._askers = np.zeros(len(self.given), dtype=np.int32)
+        self._numbers: dict[str, int] = {}  # of browsers, from 1 on
         self._suspect = np.zeros(len(self.given), dtype=bool)
         self._suspect[ranked.order] = True
         self._suspect[settled] = True
         self._members: dict[int, Rows] = {}
         self._orders: dict[str, Rows] = {}
 
-    def set_state(self, position: int, action: str | None) -> None:
-        """Note the verdict that holds for a row."""
-        self.states[position] = OPEN if action is None else 1 + ACTIONS.index(action)
+    def set_states(self, rows: Sequence[int], standing: Sequence[tuple[str, str] | None]) -> None:
+        """Note the verdicts that hold for rows, each as its action and whose it is; None where there is none."""
+        for _, owner in filter(None, standing):
+            self._numbers.setdefault(owner, len(self._numbers) + 1)
+        codes = {action: number for number, action in enumerate(STATES)}
+        self.states[rows] = [OPEN if each is None else codes[each[0]] for each in standing]
+        self._askers[rows] = [0 if each is None else self._numbers[each[1]] for each in standing]
 
-    def select(self, wanted: Filter) -> Selection:
-        """The rows that a filter lets through."""
+    def select(self, wanted: Filter, browser: str = "") -> Selection:
+        """The rows that a filter lets through, as this browser is to see them."""
         walk = self._walk(wanted)
+        if wanted.state == "open":  # what was skipped comes back at the end
+            walk = walk[np.argsort(self.states[walk] == SKIPPED, kind="stable")]
         kept = self.p_wrong[walk] >= wanted.least if wanted.least > 0 else np.ones(len(walk), dtype=bool)
         for code, codes in ((wanted.given, self.given), (wanted.proposed, self.proposed)):
             if code is not None:
                 if not 0 <= code < self.run.encoding.size:
                     raise UnknownOption(f"there is no class number {code}: there are {self.run.encoding.size} classes.")
                 kept &= codes[walk] == code
-        shown = kept if wanted.state == "all" else kept & (self.states[walk] == STATES.index(wanted.state))
-        return Selection(walk, shown)
+        if wanted.state == "open":
+            kept &= self._to_decide(walk, browser)
+        elif wanted.state != "all":
+            kept &= self.states[walk] == STATES.index(wanted.state)
+        return Selection(walk, kept)
+
+    def _to_decide(self, rows: Rows, browser: str) -> Mask:
+        """Which rows this browser should be asked about: a second opinion is another's."""
+        states = self.states[rows]
+        others = self._askers[rows] != self._numbers.get(browser, -1)
+        return np.asarray(np.isin(states, (OPEN, SKIPPED)) | ((states == ASKED) & others))
 
     def counts(self) -> dict[str, int]:
         """Number of suspects, and of other rows with a verdict, in each state."""
         found = np.bincount(self.states[self._suspect | (self.states > OPEN)], minlength=len(STATES) - 1)
         return dict(zip(STATES, found.tolist(), strict=False))
+
+    def left(self) -> int:
+        """Number of rows whose label nobody has settled; those skipped, or with an opinion wanted, are among them."""
+        counts = self.counts()
+        return sum(count for state, count in counts.items() if state not in DECIDED)
 
     def bugs_of(self, position: int) -> list[tuple[int, float]]:
         """The bugs that a row is among the first causes of, each with its PS there, best first."""

@@ -14,6 +14,7 @@ from psidebug.errors import OutputError, UnknownOption
 from psidebug.review import pages
 from psidebug.review.app import review_app, static_files
 from psidebug.review.desk import Desk
+from psidebug.review.ports import listening
 from psidebug.review.queue import Filter
 from psidebug.review.security import Address, Gate, Visitor
 
@@ -61,6 +62,8 @@ def prepare(
 ) -> Served:
     """A server for this run, bound to its port: on this machine only, unless ``listen`` names another address.
 
+    Without a port it is the one where this run was last reviewed, if that is free, else any (:mod:`.ports`).
+
     ``tell`` is called with a fresh link when the last one was used, for another browser.
     """
     import uvicorn
@@ -74,12 +77,10 @@ def prepare(
     desk = Desk(run)
     _warm(desk)
     try:
-        bound = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
-    except OSError as error:
+        bound = listening(host, port, run=desk.run.path)
+    except OutputError:
         desk.close()
-        raise OutputError(
-            f"cannot listen on {host} port {port}: {error.strerror or error}. Give another --port."
-        ) from error
+        raise
     address = _address(host, bound.getsockname()[1], elsewhere=listen is not None)
     gate = Gate(reviewer, password if listen is not None else None)
     gate.tell = lambda token: tell(f"http://{_written(host)}:{address.port}/enter?token={token}")
@@ -97,8 +98,9 @@ def prepare(
 
 def _warm(desk: Desk) -> None:
     """What the first screen needs once is found before there is one; similar rows, which may take longer, meanwhile."""
-    pages.page(desk, Filter(), None, Visitor("", ""))
-    first = desk.first(Filter())
+    nobody = Visitor("", "")
+    pages.page(desk, Filter(), None, nobody)
+    first = desk.first(Filter(), nobody)
     if first is not None:
         threading.Thread(target=desk.similar, args=(first, pages.SIMILAR), daemon=True).start()
 

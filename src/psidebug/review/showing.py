@@ -11,7 +11,8 @@ from psidebug.errors import UnreadableRun
 from psidebug.review import pages
 from psidebug.review.answers import visitor_of
 from psidebug.review.desk import Desk
-from psidebug.review.outgoing import EXPORTS
+from psidebug.review.history import history_plot
+from psidebug.review.outgoing import EXPORTS, offers
 from psidebug.review.queue import Filter
 from psidebug.review.work import Workbench
 
@@ -34,9 +35,9 @@ class Showing:
 
     def item(self, request: Request) -> Response:
         """The row in focus."""
-        wanted, at = self._asked(request)
-        at = self.desk.first(wanted) if at is None else at
-        return HTMLResponse(pages.render("item.html", **pages.item(self.desk, wanted, at)))
+        (wanted, at), visitor = self._asked(request), visitor_of(request)
+        at = self.desk.first(wanted, visitor) if at is None else at
+        return HTMLResponse(pages.render("item.html", **pages.item(self.desk, wanted, at, visitor)))
 
     def queue(self, request: Request) -> Response:
         """The list, and how far the review is."""
@@ -59,19 +60,23 @@ class Showing:
 
     def history(self, request: Request) -> Response:
         """The errors so far, to be plotted."""
-        return JSONResponse(pages.history_plot(self.bench.history()))
+        return JSONResponse(history_plot(self.bench.history()))
 
     def export(self, request: Request) -> Response:
         """A file to take away."""
         name = request.path_params["name"]
         if name not in EXPORTS:
             return Response("There is no such export.", 404, media_type="text/plain")
-        _, kind, write = EXPORTS[name]
         headers = {"content-disposition": f'attachment; filename="{name}"'}
         try:
-            return StreamingResponse(write(self.desk), media_type=kind, headers=headers)
-        except (FileNotFoundError, UnreadableRun) as error:
+            content = EXPORTS[name].write(self.desk)
+        except UnreadableRun as error:
             raise self.desk.gone() or error from None
+        return StreamingResponse(content, media_type=EXPORTS[name].type, headers=headers)
+
+    def files(self, request: Request) -> Response:
+        """Which files can be taken away, with what should be known about each."""
+        return HTMLResponse(pages.render("files.html", offers=offers(self.desk)))
 
     def _asked(self, request: Request) -> tuple[Filter, int | None]:
         at = request.query_params.get("at")
@@ -84,6 +89,6 @@ class Showing:
     def _work(self) -> dict[str, Any]:
         job, history = self.bench.job, self.bench.history()  # the job first: when it has ended, so has its history
         with self.desk.lock:
-            suspects = self.desk.queue.counts()["open"]
+            suspects = self.desk.queue.left()
         last = history[-1] if history else None
         return {"job": job, "last": last, "retrained": len(history), "suspects": suspects}

@@ -11,7 +11,7 @@ from typing import Any
 from psidebug.errors import UnknownOption
 
 ACTIONS = ("correct", "keep", "skip", "second_opinion")
-"""The label is another one; it is right as given; no answer; somebody else should look."""
+"""The label is another one; it is right as given; not now; somebody else should look."""
 DECIDED = ("correct", "keep")
 """Actions that say what the label is."""
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
@@ -105,6 +105,7 @@ class Ledger:
         self.changed: set[int] = set()
         """Positions whose verdict may be another one since the reader of this set emptied it."""
         self._steps: dict[int, tuple[Verdict, ...]] = {}
+        self._owners: dict[int, str] = {}  # of steps
         self._standing: dict[int, dict[int, Verdict]] = {}  # position → number of the step → verdict, the last holds
         self._done: dict[str, list[int]] = {}
         self._undone: dict[str, list[int]] = {}
@@ -114,6 +115,7 @@ class Ledger:
         done, undone = (each.setdefault(event.owner, []) for each in (self._done, self._undone))
         if event.kind == "verdicts":
             self._steps[event.number] = event.verdicts
+            self._owners[event.number] = event.owner
             self._stand(event.number)
             done.append(event.number)
             undone.clear()
@@ -139,9 +141,14 @@ class Ledger:
         """The verdict that holds for one row."""
         return next(reversed(self._standing.get(position, {}).values()), None)
 
+    def told_at(self, position: int) -> tuple[str, str] | None:
+        """The action of the verdict that holds for one row, and whose it is: the browser's, or else the reviewer's."""
+        number, verdict = next(reversed(self._standing.get(position, {}).items()), (0, None))
+        return None if verdict is None else (verdict.action, self._owners[number])
+
     def step(self, number: int) -> Sequence[Verdict]:
-        """The verdicts of one step, whether they hold or not."""
-        return self._steps[number]
+        """The verdicts of one step, whether they hold or not; none of an event that is no step."""
+        return self._steps.get(number, ())
 
     def next_undo(self, owner: str) -> int | None:
         """Number of the step that this browser, or reviewer, would undo."""

@@ -57,7 +57,7 @@ class Workbench:
         """Start ``retrain`` or ``diagnose``."""
         acts: dict[str, Callable[[Job, str], None]] = {"retrain": self._retrain, "diagnose": self._diagnose}
         if kind not in acts:
-            raise UnknownOption(f"there is no work called {kind!r}: it is {' or '.join(acts)}.")
+            raise UnknownOption(f"there is no work called {kind!r:.60}: it is {' or '.join(acts)}.")
         with self._lock:
             if self.busy:
                 raise UnknownOption("a model is being trained already: wait until that is done.")
@@ -78,7 +78,7 @@ class Workbench:
     def _do(self, act: Callable[[Job, str], None], job: Job, reviewer: str) -> None:
         try:
             act(job, reviewer)
-        except (PsiError, FileNotFoundError) as error:
+        except PsiError as error:
             job.failed = str(self.desk.gone() or error)
         except Exception as error:  # the page says it; the server goes on
             job.failed = f"an error of Psi itself: {type(error).__name__}: {error}"

@@ -48,9 +48,10 @@ class Comparison:
         other = [name for name, same in self.same.items() if not same]
         inputs = "The inputs are the same" if not other else f"The inputs differ in: {', '.join(other)}"
         verdict = "the verdict is the same" if self.verdicts[0] == self.verdicts[1] else "the verdicts differ"
+        are = "is" if self.shared == 1 else "are"
         lines = [
             f"{inputs}; {verdict}.",
-            f"Of the first {self.top} suspects {self.shared} are in both (overlap {self.overlap:.2f}).",
+            f"Of the first {_counted(self.top, 'suspect')} {self.shared} {are} in both (overlap {self.overlap:.2f}).",
         ]
         for name, verdict, effect in zip(("first", "second"), self.verdicts, self.effects, strict=True):
             lines.append(f"{name}: {_told(effect)}. {verdict}")
@@ -90,7 +91,12 @@ def _effect(run: Run) -> Effect:
 def _told(effect: Effect) -> str:
     if effect.test_before is None:
         return "no correction"
-    told = f"{effect.corrected} labels corrected, test error {effect.test_before:.3f} → {effect.test_after:.3f}"
+    labels = _counted(effect.corrected, "label")
+    told = f"{labels} corrected, test error {effect.test_before:.3f} → {effect.test_after:.3f}"
     if effect.validation_before is None:
         return told
     return f"{told}, validation error {effect.validation_before:.3f} → {effect.validation_after:.3f}"
+
+
+def _counted(number: int, name: str) -> str:
+    return f"{number} {name}" if number == 1 else f"{number} {name}s"

@@ -17,25 +17,33 @@ from psidebug.diagnosis.frames import best_of_each_slice
 from psidebug.diagnosis.options import DEFAULT_RATE
 from psidebug.diagnosis.verification import predicted_by
 from psidebug.errors import UnreadableModel
+from psidebug.graybox.protocol import LinearGrayBox
 from psidebug.labels import listed
 from psidebug.models import as_skops
 from psidebug.runs.fingerprint import versions
 from psidebug.runs.format import SCHEMA, frame_record, library_of, record_of
 from psidebug.runs.stored import stored, stored_series
 from psidebug.runs.values import Json, as_json, column, table_of
+from psidebug.tables import Table
 
 Tables = dict[str, Any]
 
 
 def contents(
-    diagnosis: Diagnosis, fingerprint: Mapping[str, str], *, source: Mapping[str, Any] | None = None
+    diagnosis: Diagnosis,
+    fingerprint: Mapping[str, str],
+    *,
+    source: Mapping[str, Any] | None = None,
+    test_rows: Sequence[Any] | None = None,
+    test_metadata: Table | None = None,
 ) -> tuple[Json, Tables]:
     """What a run directory holds: ``run.json`` without the names of the files, and the tables by name."""
     task = diagnosis.task
-    tables: Tables = {"labels": _labels(diagnosis), "predictions": _predictions(diagnosis)}
+    tables: Tables = {"labels": _labels(diagnosis), "predictions": _predictions(diagnosis, test_rows)}
     forms: dict[str, Json] = {"metadata": None}
     parts = {"train": task.train, "test": task.test, "validation": task.validation}
-    given = {name: part.features for name, part in parts.items() if part is not None} | {"metadata": task.metadata}
+    given = {name: part.features for name, part in parts.items() if part is not None}
+    given |= {"metadata": task.metadata, "test_metadata": test_metadata}
     for name, features in given.items():
         if features is not None:
             tables[name], forms[name] = stored(features)
@@ -69,8 +77,19 @@ def contents(
         **_answer(diagnosis),
         **_to_go_on(diagnosis, tables),
         "explained": [each.test_row for each in explained],
+        "unexplained": None if explained else unexplained(diagnosis),
     }
     return record, tables
+
+
+def unexplained(diagnosis: Diagnosis) -> str | None:
+    """Why there are no causes of single bugs in a diagnosis that has none, as a part of a sentence."""
+    box = diagnosis.graybox
+    if box is None:
+        return None
+    if not isinstance(box, LinearGrayBox):
+        return f"the gray box {box.name!r} is not linear in the labels, so that they would take thousands of fits"
+    return "no change of labels that the prior thinks possible makes one of these bugs go away"
 
 
 def _to_go_on(diagnosis: Diagnosis, tables: Tables) -> dict[str, Json]:
@@ -151,8 +170,11 @@ def _labels(diagnosis: Diagnosis) -> Any:
     return table_of([column(name, values) for name, values in columns.items()])
 
 
-def _predictions(diagnosis: Diagnosis) -> Any:
-    """One line for each test row: label, prediction, whether it is a bug, and which retrained models get it wrong."""
+def _predictions(diagnosis: Diagnosis, ids: Sequence[Any] | None) -> Any:
+    """One line for each test row: label, prediction, whether it is a bug, and which retrained models get it wrong.
+
+    ``row`` is its id; there is no such column where rows have none.
+    """
     task, best, controls = diagnosis.task, diagnosis.correction, diagnosis.controls
     bug = np.zeros(len(task.test), dtype=bool)
     bug[task.bugs] = True
@@ -167,6 +189,7 @@ def _predictions(diagnosis: Diagnosis) -> Any:
     for place, rows in enumerate(() if diagnosis.curve is None else diagnosis.curve.wrong):
         wrong[f"curve{place}"] = rows
     columns = {
+        **({} if ids is None else {"row": list(ids)}),
         "label": task.encoding.decode(task.test.codes).tolist(),
         "predicted": task.encoding.decode(task.predicted).tolist(),
         "bug": bug.tolist(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -34,16 +34,19 @@ class RunFiles:
 
     def table(self, name: str) -> Any:
         """A table, as Arrow."""
-        path = self.directory / self.record["files"][name]["path"]
-        try:
-            return pq.read_table(path)
-        except FileNotFoundError:
-            raise UnreadableRun(f"{path} is gone: the run was saved anew or moved meanwhile. Load it again.") from None
+        return self._read(name, pq.read_table)
 
     def content(self, name: str) -> bytes:
         """A file that is no table."""
+        found: bytes = self._read(name, Path.read_bytes)
+        return found
+
+    def _read(self, name: str, read: Callable[[Path], Any]) -> Any:
         path = self.directory / str(self.record["files"][name]["path"])
-        return path.read_bytes()
+        try:
+            return read(path)
+        except FileNotFoundError:
+            raise UnreadableRun(f"{path} is gone: the run was saved anew or moved meanwhile. Load it again.") from None
 
     def features(self, name: str) -> Table:
         """A table of features as it was given."""

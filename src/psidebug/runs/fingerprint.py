@@ -78,7 +78,7 @@ def _add_column(digest: Any, column: Any, *, tagged: bool) -> None:
     kind = column.type
     if kinds.is_dictionary(kind):
         column, kind = column.cast(kind.value_type), kind.value_type
-    if kinds.is_timestamp(kind):  # libraries differ in the unit
+    if kinds.is_timestamp(kind) or kinds.is_date(kind):  # libraries differ in the unit, and formats in having days
         column, kind = column.cast(pa.timestamp("us"), safe=False).cast(pa.int64()), pa.int64()
     if kinds.is_boolean(kind) or kinds.is_integer(kind) or kinds.is_floating(kind):
         numbers = pc.fill_null(column.cast(pa.float64(), safe=False), np.nan).to_numpy() + 0.0  # -0 is 0

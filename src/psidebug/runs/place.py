@@ -6,12 +6,13 @@
     RUN/tables-1a2b3c4d/*.parquet   the tables, and learner.skops beside them
 
 The tables of a new run are written beside those of the old one, under a hidden name, and forced to disk; then
-``run.json`` is replaced in one step, and only then do the old tables go. Other files in the directory, as the verdicts
-of a review, are not touched.
+``run.json`` is replaced in one step, and only then do the old tables go, and with them what processes that were killed
+have left. Other files in the directory, as the verdicts of a review, are not touched.
 """
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 import os
@@ -25,12 +26,10 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from psidebug.errors import OtherRun, OutputError, UnreadableRun
-from psidebug.files import write_whole
+from psidebug.files import PARTIAL, is_left_behind, marked, write_whole
 from psidebug.runs.format import RUN_FILE
 from psidebug.runs.load import read_run_file
 from psidebug.runs.values import Json
-
-PARTIAL = ".partial"
 
 
 def check_run_place(path: str | PathLike[str], fingerprint: Mapping[str, str]) -> None:
@@ -47,13 +46,15 @@ def write_run(path: str | PathLike[str], record: Json, tables: Mapping[str, Any]
             _fill(target, record, tables)
             for name in _tables_of(old):
                 shutil.rmtree(target / name, ignore_errors=True)
+            _remove_leftovers(target)
             return
-        built = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name[:40]}.", suffix=PARTIAL))
+        built = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{marked(target.name)}", suffix=PARTIAL))
         try:
             _as_any_new_directory(built)
             _fill(built, record, tables)
             os.replace(built, target)
             _force(target.parent)
+            _remove_leftovers(target)
         except BaseException:
             shutil.rmtree(built, ignore_errors=True)
             raise
@@ -65,6 +66,23 @@ def write_run(path: str | PathLike[str], record: Json, tables: Mapping[str, Any]
         ) from error
 
 
+def _remove_leftovers(run: Path) -> None:
+    """Remove what killed processes have left: half-written runs beside this one, half-written files and tables in it.
+
+    Tables that were whole when the process died have no hidden name, but nobody names them.
+    """
+    named = _tables_in(run)
+    beside = [
+        each for each in run.parent.glob(f".{glob.escape(run.name[:40])}.*{PARTIAL}") if is_left_behind(each.name)
+    ]
+    inside = [each for each in run.iterdir() if each.name.startswith(("tables-", ".tables-", f".{RUN_FILE}"))]
+    for each in [*beside, *(each for each in inside if each.name not in named and is_left_behind(each.name))]:
+        if each.is_dir():
+            shutil.rmtree(each, ignore_errors=True)
+        else:
+            each.unlink(missing_ok=True)
+
+
 def _replaced(target: Path, fingerprint: Mapping[str, str]) -> Json:
     """The record of the run that is there and may be replaced; None if nothing is there."""
     try:
@@ -73,6 +91,8 @@ def _replaced(target: Path, fingerprint: Mapping[str, str]) -> Json:
             raise OutputError(f"could not write {target}: it is a file. A run is a directory; give another name.")
         if not found and not target.absolute().parent.is_dir():
             raise OutputError(f"could not write {target}: there is no directory {target.parent}. Make it first.")
+        if not os.access(target if found else target.absolute().parent, os.W_OK | os.X_OK):
+            raise OutputError(f"could not write {target}: it is not yours to write to. Choose another place.")
         names = [each.name for each in target.iterdir()] if found else []
     except OutputError:
         raise
@@ -96,7 +116,7 @@ def _replaced(target: Path, fingerprint: Mapping[str, str]) -> Json:
 
 def _fill(directory: Path, record: Json, tables: Mapping[str, Any]) -> None:
     """Add the tables and then, in one step, the ``run.json`` that makes them count."""
-    hidden = Path(tempfile.mkdtemp(dir=directory, prefix=".tables-", suffix=PARTIAL))
+    hidden = Path(tempfile.mkdtemp(dir=directory, prefix=f".{marked('tables-')}", suffix=PARTIAL))
     final = directory / hidden.name.removeprefix(".").removesuffix(PARTIAL)
     try:
         _as_any_new_directory(hidden)

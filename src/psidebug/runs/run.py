@@ -108,6 +108,22 @@ class Run:
         """Ids of the training rows."""
         return array_of(values_of(self.files.labels, "row"))
 
+    @property
+    def has_test_ids(self) -> bool:
+        """Whether the test rows have ids that are more than their positions."""
+        return "row" in self.files.predictions.column_names
+
+    @cached_property
+    def test_rows(self) -> npt.NDArray[Any]:
+        """Ids of the test rows; their positions when none were given."""
+        table = self.files.predictions
+        return array_of(values_of(table, "row")) if self.has_test_ids else np.arange(table.num_rows)
+
+    @cached_property
+    def test_metadata(self) -> Table | None:
+        """The columns of :attr:`metadata` for the test rows; None if that was not said."""
+        return self.files.features("test_metadata") if self.files.has("test_metadata") else None
+
     @cached_property
     def sample_weight(self) -> npt.NDArray[np.float64] | None:
         """Weights of the training rows; None when all are 1."""

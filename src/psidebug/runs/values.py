@@ -105,6 +105,8 @@ def column(name: str, values: Iterable[Any], *, text: bool = False) -> tuple[Any
     kinds = {type(value) for value in listed if value is not None}
     kind = kinds.pop() if len(kinds) == 1 else ((str if text else float) if not kinds else None)
     try:
+        if kind is list and (array := pa.array(listed)).to_pylist() == listed:  # pictures, as any program reads them
+            return pa.field(name, array.type), array
         if kind not in _ARROW or (kind is datetime and any(each is not None and each.tzinfo for each in listed)):
             raise pa.ArrowInvalid("no one type of Arrow")
         array = pa.array(listed, type=_ARROW[kind])
@@ -134,5 +136,7 @@ def table_of(columns: Sequence[tuple[Any, Any]]) -> Any:
 
 
 def _python(value: Any) -> Any:
-    """Numpy's numbers, texts and booleans as Python's; its dates have a precision that Python's lack."""
+    """Numpy's numbers, texts, booleans and arrays as Python's; its dates have a precision that Python's lack."""
+    if isinstance(value, np.ndarray) and value.dtype.kind not in "mM":
+        return [_python(each) for each in value]
     return value.item() if isinstance(value, np.generic) and value.dtype.kind in "biufcUS" else value

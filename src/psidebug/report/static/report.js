@@ -36,6 +36,7 @@
   };
   const words = new Map(rows.map((row) => [row, row.textContent.toLowerCase()]));
   const said = (count) => count.toLocaleString("en");
+  const ofRows = (count) => `${said(count)} row id${count === 1 ? "" : "s"}`;
 
   const filter = () => {
     const asked = find.value.trim().toLowerCase();
@@ -49,7 +50,7 @@
       row.hidden = !keep;
       count += keep;
     }
-    const beyond = inAll > rows.length ? `; ${said(inAll - rows.length)} more suspects are not in this page` : "";
+    const beyond = inAll > rows.length ? `; ${said(inAll - rows.length)} more not in this page` : "";
     shown.textContent = `${said(count)} of ${said(rows.length)} shown${beyond}.`;
   };
 
@@ -95,7 +96,7 @@
       done = document.execCommand("copy");
       box.hidden = done;
     }
-    shown.textContent = done ? `${said(ids.length)} row ids copied.` : `${said(ids.length)} row ids, to be copied by hand:`;
+    shown.textContent = done ? `${ofRows(ids.length)} copied.` : `${ofRows(ids.length)}, to be copied by hand:`;
   };
 
   form.addEventListener("input", filter);

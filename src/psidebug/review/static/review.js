@@ -98,10 +98,12 @@ function marked() {
 
 // ── saves: in order, each once (by its key), tried again until they are on disk, kept over a reload ──
 
-let outbox = JSON.parse(localStorage.getItem(OUTBOX) || "[]");
+// Another tab may write it too: what is stored is changed by one save at a time, and never replaced by what one tab knows.
+const stored = () => JSON.parse(localStorage.getItem(OUTBOX) || "[]");
+const store = (change) => localStorage.setItem(OUTBOX, JSON.stringify(change(stored())));
+const outbox = stored();
 let sending = false;
 let patience = 1000;
-const keep = () => localStorage.setItem(OUTBOX, JSON.stringify(outbox));
 const newKey = () => [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, "0")).join("");
 
 function status(state, text) {
@@ -115,8 +117,9 @@ function failed(error) {
 }
 
 function send(path, body) {
-  outbox.push({ path, body: { ...body, key: newKey() } });
-  keep();
+  const save = { path, body: { ...body, run: RUN, key: newKey() } };
+  outbox.push(save);
+  store((all) => [...all, save]);
   return flush();
 }
 
@@ -139,19 +142,17 @@ async function flush() {
     }
     patience = 1000;
     outbox.shift();
-    keep();
+    store((all) => all.filter((each) => each.body.key !== body.key));
     ahead = new Map([...ahead].filter(([address]) => address.includes(`at=${focus().next}`)));
     const told = await answer.json().catch(() => ({ wrong: "The server gave no answer." }));
     const waited = path === "/verdict" && stuck === String(body.at);
     if (waited) stuck = "";
     if (told.wrong) {
       status("wrong", told.wrong);
-      announce(told.wrong);
       if (body.comment) note(body.at, body.comment);
       continue;
     }
-    status("saved", `Saved. ${told.said}`);
-    announce(`Saved. ${told.said}`);
+    status("saved", `Saved. ${told.said}`); // a status is announced; the live line is for the row that comes
     if (path === "/undo" || path === "/redo") { ahead.clear(); await show(told.at ?? focus().at); }
     if (path === "/bulk") { ahead.clear(); await show(""); }
     if (waited && focus().at === String(body.at)) { ahead.clear(); await show(focus().next); }
@@ -270,7 +271,7 @@ async function takeIn(event) {
 
 async function post(path, body) {
   try {
-    const answer = await fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+    const answer = await fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ ...body, run: RUN }) });
     return await answer.json();
   } catch { return { wrong: "The server does not answer: nothing was begun. Try again." }; }
 }
@@ -283,7 +284,7 @@ const DO = {
   next: () => focus().next && show(focus().next),
   previous: () => focus().previous && show(focus().previous),
   help: () => $("help").showModal(),
-  files: () => $("files").showModal(),
+  files: () => { $("files").showModal(); window.htmx.trigger("#offers", "opened"); },
   who: () => $("who").showModal(),
   which: () => { $("which-class").value = ""; $("which-wrong").textContent = ""; $("which").showModal(); },
   bulk: openBulk,
@@ -360,7 +361,10 @@ document.addEventListener("change", (event) => {
   if (event.target.closest("#filters")) say(event.target.validity.valid ? "" : "“Probably wrong from” is a number from 0 to 1.");
 });
 document.addEventListener("htmx:beforeRequest", (event) => {
-  if (event.detail.elt.id === "filters") { moving = true; moves += 1; } // no verdict on a row that is about to go
+  if (event.detail.elt.id !== "filters") return;
+  moving = true; // no verdict on a row that is about to go
+  moves += 1; // and what was asked for with the filter of before comes too late
+  lists += 1;
 });
 function missed(event) {
   const { elt, target, xhr } = event.detail;
@@ -380,6 +384,7 @@ document.addEventListener("htmx:afterSettle", (event) => {
   const where = event.detail.elt.id;
   if (where === "board" || where === "shown") {
     ahead.clear();
+    lists += 1;
     moving = false;
     stuck = "";
     marked();
