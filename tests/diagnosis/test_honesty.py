@@ -128,3 +128,16 @@ def test_a_correction_that_adds_errors_is_not_applied_and_chance_is_told() -> No
         if effect is not None and effect.test_after.wrong >= effect.test_before.wrong:
             assert "takes the log loss" in found.verdict
             assert "no more than chance" in found.verdict
+
+
+def test_errors_that_no_label_moves_have_no_cause_and_that_is_an_answer() -> None:
+    """Columns of zeros and no intercept: the model says the same whatever the labels are."""
+    rng = np.random.default_rng(0)
+    X, y, X_test, y_test = np.zeros((120, 2)), rng.integers(0, 2, 120), np.zeros((60, 2)), rng.integers(0, 2, 60)
+    found = psidebug.debug(LogisticRegression(fit_intercept=False), X, y, X_test, y_test)
+    assert not found.nothing_to_debug
+    assert found.estimates is not None
+    assert not found.estimates.ps.any()
+    assert found.corrected == 0
+    assert "The labels are probably not to blame" in found.verdict
+    assert any("no change of labels takes the errors away" in note for note in found.notes)

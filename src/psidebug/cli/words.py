@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from psidebug.errors import NoWorldWithout, PsiError
+from psidebug.errors import PsiError
 
 ARGUMENT = re.compile(r"\b([Xy])_(train|test|validation)\b")
 
@@ -19,12 +19,6 @@ def in_words_of_files(files: Mapping[str, str | None]) -> Iterator[None]:
     """
     try:
         yield
-    except NoWorldWithout as error:
-        raise NoWorldWithout(
-            "no change of the training labels would make the model right about its errors, as far as can be told "
-            "without training: perhaps these columns do not tell the classes apart. Give it other columns, or another "
-            "learner by --learner."
-        ) from error
     except PsiError as error:
         said = ARGUMENT.sub(lambda found: _told(found[1], files.get(found[2]) or f"the {found[2]} file"), str(error))
         if said == str(error):

@@ -20,11 +20,11 @@ from psidebug.diagnosis.repair import enough_evidence, explanations_of, propose,
 from psidebug.diagnosis.slices import common_slices
 from psidebug.diagnosis.verification import Judge
 from psidebug.display import display_for
-from psidebug.errors import NoWorldWithout, UnknownOption
+from psidebug.errors import NoWorldWithout, SymptomAbsent, UnknownOption
 from psidebug.graybox.fidelity import Fidelity, fidelity
 from psidebug.graybox.protocol import GrayBox, LinearGrayBox
 from psidebug.graybox.retrain import Retrain
-from psidebug.inference.estimates import Estimates
+from psidebug.inference.estimates import Estimates, no_causes
 from psidebug.labels import Codes
 from psidebug.priors import Prior, noise
 from psidebug.sufficiency import Engine, sufficiency
@@ -299,7 +299,7 @@ def _answered(
     """The symptom and PS of every label for it.
 
     Of an over-confident learner no change of labels moves all bugs to the boundary. The default symptom then asks for
-    half of the way, a quarter, … rather than for nothing.
+    half of the way, a quarter, … rather than for nothing. If labels move them no way at all, none is a cause.
     """
     margins = task.margins(task.learner, task.test)
     phi = symptom_of(symptom, margins, task.bugs)
@@ -307,10 +307,12 @@ def _answered(
     while True:
         try:
             return phi, sufficiency(box, prior, phi, engine=engine, rng=np.random.default_rng(task.seed))
-        except NoWorldWithout:
+        except (NoWorldWithout, SymptomAbsent) as error:
             share /= 2.0
-            if not isinstance(symptom, str) or symptom != "log_loss" or share < LEAST_SHARE:
+            if not isinstance(symptom, str) or symptom != "log_loss" or not prior.rates.any():
                 raise
+            if share < LEAST_SHARE or isinstance(error, SymptomAbsent):  # all on the boundary already
+                return phi, no_causes(prior, reason="no change of labels takes the errors away, by the gray box")
             phi = log_loss_above_boundary(margins, task.bugs, share)
 
 

@@ -103,6 +103,26 @@ def exact_estimates(
     )
 
 
+def no_causes(prior: Prior, *, reason: str) -> Estimates:
+    """The answer where the symptom goes in no world, as far as can be told: no label is a sufficient cause."""
+    nothing = np.zeros(prior.size)
+    return Estimates(
+        ps=nothing,
+        standard_error=nothing,
+        low=nothing,
+        high=nothing,
+        pn=np.full(prior.size, np.nan),
+        pns=nothing,
+        p_wrong=np.asarray(prior.rates),
+        proposed=_likeliest(prior, prior.proposals),
+        effective_sample_size=np.full(prior.size, np.inf),
+        log_p_without=-np.inf,
+        engine="none",
+        reason=reason,
+        warnings=(reason,),
+    )
+
+
 def _likeliest(prior: Prior, weights: Floats) -> Codes:
     if len(weights) == 1:
         return np.asarray(prior.alternatives[0])

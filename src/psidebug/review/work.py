@@ -99,7 +99,14 @@ class Workbench:
         job.tick("saving", 0, 1)
         count = len(self.desk.store.remarks("diagnosed"))
         place = next(each for n in range(count + 1, count + 1000) if not (each := self._place(n)).exists())
-        save_run(diagnosis, place)
+        run = self.desk.run
+        save_run(
+            diagnosis,
+            place,
+            source=run.source,
+            test_rows=run.test_rows.tolist() if run.has_test_ids else None,
+            test_metadata=run.test_metadata,
+        )
         self.desk.rank_by(load_run(place), sorted(settled))
         about = {"directory": place.name, "settled": len(settled), "verdict": diagnosis.verdict}
         self.desk.store.remark("diagnosed", about | {"known": sorted(settled)}, reviewer=reviewer)
