@@ -159,3 +159,8 @@ def _is_missing(value: Any) -> bool:
 def _listing(values: Iterable[Hashable]) -> str:
     shown = [repr(value) for value in values]
     return ", ".join(shown[:6]) + (f" and {len(shown) - 6} more" if len(shown) > 6 else "")
+
+
+def quoted(label: Any) -> str:
+    """A label in a sentence: a text stands between quotation marks as it is, without a programmer's marks."""
+    return f"'{label}'" if isinstance(label, str) else str(label)

@@ -227,14 +227,17 @@ def test_a_test_set_that_can_calibrate_a_labeller(planted: Planted) -> None:
 
 
 def test_an_explanation_in_words(planted: Planted) -> None:
-    task, nothing = task_of(planted), np.empty(0)
+    task = task_of(planted)
     unheard: Any = None
-    first = Slice((Condition("c", "=", (1,)),), 0, NOBODY, 3.0)
-    second = Slice((Condition("d", ">", (2,)), Condition("e", "missing")), 1, NOBODY, 3.0)
+    first = Slice((Condition("c", "=", (1,)),), 0, np.arange(0, 5), 3.0)
+    second = Slice((Condition("d", ">", (2,)), Condition("e", "missing")), 1, np.arange(5, 10), 3.0)
+    third = Slice((Condition("f", "=", ("x",)),), 0, np.arange(10, 15), 3.0)
     rates = np.array([[0.97, 0.03], [0.4, 0.6]])
+    truth = np.repeat([1, 0, 0], 5)
+    """Wrong are the labels of the first slice and of the second, those of the third are right."""
 
-    def words(*slices: Slice) -> str:
-        return told(task, Hypothesis(slices, unheard, NOBODY, (rates,), nothing, 0.0, 0.0))
+    def words(*slices: Slice, rates: Any = rates) -> str:
+        return told(task, Hypothesis(slices, unheard, NOBODY, (rates,), np.eye(2)[truth], 0.0, 0.0))
 
     assert task.encoding.classes[0] == "bad"
     assert words(first) == "rows with c = 1, labelled 'bad', were mislabelled"
@@ -243,3 +246,7 @@ def test_an_explanation_in_words(planted: Planted) -> None:
         "mislabelled"
     )
     assert words() == "labels are wrong here and there, most often 'good' recorded as 'bad' (40% of them)"
+    assert words(rates=np.array([[0.9, 0.1], [0.1, 0.9]])) == "labels are wrong here and there, 10% of them"
+    assert words(first, third) == "rows with c = 1, labelled 'bad', were mislabelled, but not those with f = x"
+    assert words(third).startswith("labels are wrong here and there")
+    assert words(third).endswith(", but not those with f = x")

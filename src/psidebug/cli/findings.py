@@ -16,6 +16,7 @@ from rich.text import Text
 
 from psidebug.cli.tables import counted
 from psidebug.diagnosis.diagnosis import Diagnosis
+from psidebug.labels import quoted
 
 SUSPECTS_SHOWN, SLICES_SHOWN = 8, 5
 INDENT = 2
@@ -88,7 +89,7 @@ def _show_slices(console: Console, found: Diagnosis) -> None:
         effect = f"correcting them takes the test error from {before:.3f} to {each['test_error']:.3f}"
         say(
             console,
-            f"{each['condition']}, labelled {each['given']!r}: {counted(each['rows'], 'row')}, "
+            f"{each['condition']}, labelled {quoted(each['given'])}: {counted(each['rows'], 'row')}, "
             f"{each['suspects']:.0%} of them suspected; {effect}",
         )
 

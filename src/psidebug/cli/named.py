@@ -24,7 +24,9 @@ def in_file(run: Run, path: Path) -> dict[int, Any]:
                 f"{_what_to_give(run)}."
             )
         if label and label not in classes:
-            raise UnknownRow(f"{path} gives {row!r} the label {label!r}, which is none of {list(classes)[:6]}.")
+            raise UnknownRow(
+                f"{path} gives {row!r} the label {label!r}, which is none of {', '.join(map(str, list(classes)[:6]))}."
+            )
         found |= {ids[row]: classes[label]} if label else proposed(run, [ids[row]])
     if not found:
         raise UnknownRow(f"{path} names no rows. {_what_to_give(run)}.")

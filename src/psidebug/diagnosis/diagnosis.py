@@ -19,10 +19,11 @@ from psidebug.diagnosis.curve import Curve
 from psidebug.diagnosis.evidence.hypotheses import Hypothesis
 from psidebug.diagnosis.frames import best_of_each_slice, curve_frame, explanations_frame, slices_frame, suspects_frame
 from psidebug.diagnosis.repair import Correction, best_of
+from psidebug.diagnosis.slices import Slice
 from psidebug.diagnosis.verdict import verdict
-from psidebug.diagnosis.verification import Judge
+from psidebug.diagnosis.verification import Judge, Verification
 from psidebug.display import Display
-from psidebug.errors import NotMisclassified, UnknownOption
+from psidebug.errors import LearnerFailed, NotMisclassified, UnknownOption
 from psidebug.graybox.fidelity import Fidelity
 from psidebug.graybox.protocol import GrayBox
 from psidebug.inference.estimates import Estimates
@@ -127,14 +128,26 @@ class Diagnosis:
         ``rows`` carry the label ``given`` and meet the ``condition``; ``suspects`` is the share of them among the first
         suspects (as many as are corrected); ``ps`` is that of the group, all its labels together as one cause; ``z``
         and ``p_value`` (corrected for all that was looked at) say how far they stand out; the rest is the verified
-        effect of the whole explanation that the slice is in.
+        effect of what its explanation corrects in it.
         """
-        found = best_of_each_slice(self.tried)
+        found = [(each, self._effect_in(each, of)) for each, of in best_of_each_slice(self.tried)]
         sufficient = [float("nan")] * len(found)
         if self.graybox is not None and self.symptom is not None:
             groups = [each.members for each, _ in found]
             sufficient = group_sufficiency(self.graybox, self.prior, self.symptom, groups, self.proposed)
         return slices_frame(self.task, found, sufficient, self.order[: self.corrected or len(self.order)])
+
+    def _effect_in(self, suspect: Slice, correction: Correction) -> Verification:
+        """What the part of a correction in one of its slices does; the whole of it if there is no other."""
+        of = correction.hypothesis
+        if of is None or len(of.accused) < 2 or self.judge is None:
+            return correction.verified
+        given = self.task.train.codes
+        own = np.isin(np.arange(len(given)), suspect.members)
+        try:
+            return self.judge.verify(np.where(own, correction.codes, given))
+        except LearnerFailed:
+            return correction.verified
 
     @cached_property
     def explanations(self) -> Any:

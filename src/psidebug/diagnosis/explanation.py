@@ -15,7 +15,7 @@ from psidebug.diagnosis.verification import Judge
 from psidebug.errors import NotMisclassified, NoWorldWithout, ShapeMismatch, SymptomAbsent, UnknownRow
 from psidebug.graybox.protocol import GrayBox
 from psidebug.inference.estimates import Estimates
-from psidebug.labels import Codes
+from psidebug.labels import Codes, quoted
 from psidebug.priors import Prior
 from psidebug.sufficiency import sufficiency
 from psidebug.symptoms import misclassified
@@ -61,8 +61,8 @@ class Explanation:
     def __str__(self) -> str:
         causes = f"{counted(len(self.causes), 'training label')} can be a cause" if len(self.causes) else self.engine
         told = (
-            f"Test row {self.test_row} is labelled {self.given!r} and classified {self.predicted!r}; {causes}. "
-            f"{self._repair_told}"
+            f"Test row {self.test_row} is labelled {quoted(self.given)} and classified {quoted(self.predicted)}; "
+            f"{causes}. {self._repair_told}"
         )
         return told if self.test_label_doubt is None else f"{told} {self.test_label_doubt}"
 
@@ -210,7 +210,9 @@ def _doubt(
     reason = None
     if labeller is not None and labeller[code] < UNLIKELY:
         other = int(labeller.argmax())
-        reason = f"an independent labeller gives it {labeller[code]:.2f}, and {classes[other]!r} {labeller[other]:.2f}"
+        reason = (
+            f"an independent labeller gives it {labeller[code]:.2f}, and {quoted(classes[other])} {labeller[other]:.2f}"
+        )
     elif labeller is not None and labeller[code] > 0.5:
         return None
     elif smallest is not None and smallest.size > many:
@@ -218,4 +220,4 @@ def _doubt(
             reason = f"repairing it takes {smallest.size} corrections, {smallest.size / rows:.0%} of the training set"
     elif smallest is None and 0 < min(many, causes) <= search.pushed and search.reached < search.margin / 2:
         reason = f"{counted(search.pushed, 'correction')} bring it not half of the way to the boundary"
-    return None if reason is None else f"The test label {classes[code]!r} may itself be wrong: {reason}."
+    return None if reason is None else f"The test label {quoted(classes[code])} may itself be wrong: {reason}."

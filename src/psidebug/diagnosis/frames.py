@@ -99,11 +99,11 @@ def curve_frame(task: Task, curve: Curve) -> Any:
     )
 
 
-def best_of_each_slice(tried: Sequence[Correction]) -> list[tuple[Slice, Verification]]:
-    """Every slice that was tried, with the effect of the best correction that it is in."""
-    best: dict[tuple[str, int], tuple[Slice, Verification]] = {}
+def best_of_each_slice(tried: Sequence[Correction]) -> list[tuple[Slice, Correction]]:
+    """Every slice that was tried, with the best correction that it is in."""
+    best: dict[tuple[str, int], tuple[Slice, Correction]] = {}
     for each in tried:  # the best explanation or gain first
-        for one in (each.slice,) if each.hypothesis is None else each.hypothesis.slices:
+        for one in (each.slice,) if each.hypothesis is None else each.hypothesis.accused:
             if one is not None:
-                best.setdefault((one.condition, one.given), (one, each.verified))
+                best.setdefault((one.condition, one.given), (one, each))
     return list(best.values())

@@ -10,6 +10,7 @@ from psidebug.graybox.fidelity import Fidelity
 from psidebug.graybox.protocol import GrayBox
 from psidebug.graybox.surrogate import Surrogate
 from psidebug.inference.estimates import Estimates
+from psidebug.labels import quoted
 from psidebug.task import Task
 
 RARE = 1e-6
@@ -21,7 +22,9 @@ def on_classes(task: Task) -> tuple[str, ...]:
     trained, tested = (np.bincount(each.codes, minlength=task.encoding.size) for each in (task.train, task.test))
     if len(task.test) > 1 and (tested > 0).sum() == 1:
         return ("the test set has one class only: it cannot tell wrong labels from a biased model; none is corrected",)
-    names = ", ".join(repr(task.encoding.classes[code]) for code in np.flatnonzero(tested < LEAST_TEST_ROWS_OF_A_CLASS))
+    names = ", ".join(
+        quoted(task.encoding.classes[code]) for code in np.flatnonzero(tested < LEAST_TEST_ROWS_OF_A_CLASS)
+    )
     told: tuple[str, ...] = ()
     if names:
         told = (f"too few test rows have the class {names}: nothing can be said about such labels",)

@@ -17,7 +17,7 @@ from psidebug.diagnosis.slices import Slice, common_slices
 from psidebug.diagnosis.verification import Judge, Verification
 from psidebug.errors import LearnerFailed
 from psidebug.inference.estimates import Estimates
-from psidebug.labels import Codes
+from psidebug.labels import Codes, quoted
 from psidebug.tables import take
 from psidebug.task import LabelledSet, Task
 
@@ -34,6 +34,8 @@ LEAST_Z_OF_ACCUSED, LEAST_Z_OF_SCATTERED = 1.0, 2.0
 
 Scattered corrections touch the whole model and need the clearer proof: a learner that cannot use them gains by chance.
 """
+EVEN = 1e-6
+"""Rates that differ by a smaller part than this are one rate."""
 LEAST_Z = 2.5
 """A slice is an improvement when its gain in test log likelihood is this many standard errors above 0."""
 LEAST_Z_OF_ROWS = 5.0
@@ -66,7 +68,7 @@ class Correction:
         if change.broken - change.fixed > 2.0 * np.sqrt(change.broken + change.fixed):
             return False
         if self.hypothesis is not None:
-            least = LEAST_Z_OF_ACCUSED if self.hypothesis.slices else LEAST_Z_OF_SCATTERED
+            least = LEAST_Z_OF_ACCUSED if self.hypothesis.accused else LEAST_Z_OF_SCATTERED
             return self.hypothesis.likely and self.verified.gain > least * self.verified.gain_error
         least = LEAST_Z_OF_ROWS if self.slice is None else LEAST_Z
         return self.verified.gain > least * self.verified.gain_error
@@ -117,7 +119,7 @@ def retrained(task: Task, judge: Judge, hypotheses: Sequence[Hypothesis], tick: 
         codes = each.corrected(task.train.codes)
         if np.any(codes != task.train.codes):
             with suppress(LearnerFailed):
-                first = each.slices[0] if each.slices else None
+                first = each.accused[0] if each.accused else None
                 tried.append(Correction(told(task, each), codes, judge.verify(codes), first, each))
         tick("retraining", done, len(hypotheses))
     return tried
@@ -146,20 +148,29 @@ def _overlap(one: Slice, other: Slice) -> bool:
 
 def told(task: Task, hypothesis: Hypothesis) -> str:
     """The explanation in words."""
-    if hypothesis.slices:
-        return " and ".join(f"rows with {_named(task, each)} were mislabelled" for each in hypothesis.slices)
+    excepted = " or ".join(each.condition for each in hypothesis.excepted)
+    if hypothesis.accused:
+        said = " and ".join(f"rows with {_named(task, each)} were mislabelled" for each in hypothesis.accused)
+    else:
+        said = _scattered(task, hypothesis)
+    return f"{said}, but not those with {excepted}" if excepted else said
+
+
+def _scattered(task: Task, hypothesis: Hypothesis) -> str:
     rates = hypothesis.rates[0].copy()
     np.fill_diagonal(rates, 0.0)
-    true, recorded = np.unravel_index(int(rates.argmax()), rates.shape)
     classes = task.encoding.classes
+    if np.ptp(rates[~np.eye(len(rates), dtype=bool)]) < EVEN * rates.max():
+        return f"labels are wrong here and there, {rates.sum(axis=1).mean():.0%} of them"
+    true, recorded = (classes[int(code)] for code in np.unravel_index(int(rates.argmax()), rates.shape))
     return (
-        f"labels are wrong here and there, most often {classes[int(true)]!r} recorded as {classes[int(recorded)]!r} "
+        f"labels are wrong here and there, most often {quoted(true)} recorded as {quoted(recorded)} "
         f"({rates.max():.0%} of them)"
     )
 
 
 def _named(task: Task, suspect: Slice) -> str:
-    return f"{suspect.condition}, labelled {task.encoding.classes[suspect.given]!r},"
+    return f"{suspect.condition}, labelled {quoted(task.encoding.classes[suspect.given])},"
 
 
 def propose(
@@ -176,7 +187,7 @@ def propose(
         for count in _counts(len(order), len(task.train))
     ]
     for each in slices:
-        told = f"{each.condition}, labelled {task.encoding.classes[each.given]!r}"
+        told = f"{each.condition}, labelled {quoted(task.encoding.classes[each.given])}"
         whole, part = _moved(task, each.members, estimates), relabelled(task, each, judge)
         candidates.append((f"all rows with {told}", whole, each))
         if np.any(part != whole) and np.any(part != task.train.codes):

@@ -33,6 +33,8 @@ MOST_EXCLUDED = 0.5
 
 LEAST_TEST_ROWS_OF_A_CLASS = 3
 """Of a class with fewer test rows nothing is known."""
+ACCUSED = 0.05
+"""A slice is accused if at least this share of its labels is probably wrong."""
 SELDOM = 0.001
 """The noise rate where nothing speaks for errors: it keeps the rows in order."""
 
@@ -68,6 +70,21 @@ class Hypothesis:
     def likely(self) -> bool:
         """Whether it says more than chance would."""
         return self.evidence > self.charge
+
+    @property
+    def accused(self) -> tuple[Slice, ...]:
+        """The slices with labels that are probably wrong.
+
+        The others are exceptions: where labels are wrong elsewhere, or in a broader slice, in these they are right.
+        """
+        wrong = [float((self.posterior[each.members, each.given] < 0.5).mean()) for each in self.slices]
+        return tuple(each for each, share in zip(self.slices, wrong, strict=True) if share >= ACCUSED)
+
+    @property
+    def excepted(self) -> tuple[Slice, ...]:
+        """The slices that are exceptions."""
+        accused = self.accused
+        return tuple(each for each in self.slices if not any(each is one for one in accused))
 
     def p_wrong(self, given: Codes) -> Floats:
         """1 - W_i(y_i)."""
