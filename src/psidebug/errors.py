@@ -20,6 +20,7 @@
     │   ├── InvalidSymptom        the symptom cannot be stated on this task
     │   ├── InvalidVerdicts       verdicts made elsewhere that do not fit the run
     │   ├── UnknownOption         a name that is not among the choices
+    │   ├── UsedKey               a save under the key of another save
     │   ├── UnreadableTable       no file, a damaged one, or one that is no table of a known format
     │   ├── UnreadableRun         no saved run, a damaged one, or one made by a newer Psi
     │   └── UnreadableModel       a file that holds no model, or one that is not safe to open
@@ -111,6 +112,10 @@ class InvalidVerdicts(InputError):
 
 class UnknownOption(InputError):
     """A name that is not among the choices."""
+
+
+class UsedKey(InputError):
+    """A save under the key of another save."""
 
 
 class UnreadableTable(InputError):

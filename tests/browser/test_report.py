@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import make_column_transformer
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -180,6 +181,37 @@ def test_row_ids_are_copied_as_they_are_shown(
         assert page.inner_text("#shown") == f"{len(ids)} row ids copied."
         assert page.evaluate("navigator.clipboard.readText()") == "\n".join(ids)
     assert opened.messages == []
+
+
+def test_with_no_row_shown_the_clipboard_is_left_alone(digits: tuple[Path, Any], open_page: Open) -> None:
+    page = open_page(digits[0], permissions=["clipboard-read", "clipboard-write"]).page
+    page.evaluate("navigator.clipboard.writeText('mine')")
+    page.fill("#least-wrong", "1.1")
+    page.click("#copy")
+    assert page.inner_text("#shown") == "No row is shown, so nothing was copied."
+    assert page.evaluate("navigator.clipboard.readText()") == "mine"
+
+
+def test_pictures_with_many_columns_fit_the_screen(planted: Planted, tmp_path: Path, open_page: Open) -> None:
+    names = [f"measured {place}" for place in range(24)]
+
+    def wide(X: Any) -> pd.DataFrame:
+        more = np.random.default_rng(0).normal(size=(len(X), 20))
+        return pd.DataFrame(np.column_stack([X, more]), columns=names).assign(picture=[np.eye(2)] * len(X))
+
+    diagnosis = psidebug.debug(
+        make_pipeline(make_column_transformer(("passthrough", names)), LogisticRegression()),
+        wide(planted.X_train), planted.y_train, wide(planted.X_test), planted.y_test,
+        images="picture", check_fidelity=False,
+    )  # fmt: skip
+    diagnosis.report(tmp_path / "report.html")
+    page = open_page(tmp_path / "report.html").page
+    assert page.evaluate("document.documentElement.scrollWidth") == 1280
+    widths = page.evaluate("""() =>
+        [...document.querySelectorAll(".bug[open] .pair > div")].map((each) => each.getBoundingClientRect().width)""")
+    own, causes = widths[::2], widths[1::2]
+    assert own
+    assert max(own) < min(causes)
 
 
 def test_hostile_data_are_text(hostile: Path, open_page: Open) -> None:

@@ -199,6 +199,22 @@ def test_otherwise_the_copy_of_the_run_and_a_remark(tmp_path: Path) -> None:
     assert {place: labels[place] for place in changes} == changes
 
 
+def test_the_training_file_itself_is_not_replaced_unless_that_is_said(tmp_path: Path) -> None:
+    text = odd_csv().encode()
+    (tmp_path / "train.csv").write_bytes(text)
+    debugged(tmp_path, "train.csv", "target")
+    (tmp_path / "link.csv").symlink_to("train.csv")
+    for name in ("train.csv", str(tmp_path / "train.csv"), "link.csv"):
+        ran = psi("apply", "psi-run", "--top", str(TOP), "-o", name, folder=tmp_path)
+        assert (ran.code, ran.out) == (2, "")
+        assert ran.err.startswith(f"psi: {name} is the training file itself: give another name, or --overwrite")
+        assert len(ran.err.splitlines()) == 1
+    assert (tmp_path / "train.csv").read_bytes() == text
+    applied(tmp_path, "other.csv")
+    applied(tmp_path, "train.csv", "--overwrite")
+    assert (tmp_path / "train.csv").read_bytes() == (tmp_path / "other.csv").read_bytes() != text
+
+
 def test_a_label_that_no_row_has_must_fit_the_column() -> None:
     sink = pa.BufferOutputStream()
     pq.write_table(pa.table({"label": pa.array([0, 1], pa.int8())}), sink)

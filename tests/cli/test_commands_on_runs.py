@@ -77,6 +77,13 @@ def test_suspects_in_a_file(folder_with_run: Path, run: Run, tmp_path: Path, nam
     assert [line["row"] for line in csv.DictReader(again.out.splitlines())] == [str(row) for row in table["row"]]
 
 
+@pytest.mark.parametrize(("kind", "name"), [("parquet", "s.csv"), ("csv", "s.csv.gz"), ("json", "s.parquet")])
+def test_a_file_is_not_named_after_another_format(folder_with_run: Path, tmp_path: Path, kind: str, name: str) -> None:
+    said = failing(folder_with_run, "suspects", "psi-run", "--format", kind, "-o", str(tmp_path / name))
+    assert f"the name {name} says" in said
+    assert not (tmp_path / name).exists()
+
+
 def test_slices(folder_with_run: Path, run: Run) -> None:
     assert "city = Pune, labelled no" in psi("slices", "psi-run", folder=folder_with_run).out
     (first, *_) = answer(folder_with_run, "slices", "psi-run")
@@ -194,7 +201,7 @@ def test_rows_to_verify_may_come_in_any_file(folder_with_run: Path, run: Run, tm
         ("99999\n1001\n", "names '99999'"),
         ("a,b\n1,2\n", "names 'a'"),
         ("a,b,c\n1,2,3\n", "has 3 columns, and its first line does not name them"),
-        ("1001,maybe\n", "the label 'maybe', which is none of ['no', 'yes']"),
+        ("1001,maybe\n", "the label 'maybe', which is none of no, yes"),
         ('{"a": 1, "b": 2}\n', "has the columns a, b, none of ids. Give one id a line, or id,label; or a table"),
         ("id\n", "names no rows"),
         ("", "names no rows"),

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet
 import pytest
 import skops.io
@@ -20,7 +21,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from threadpoolctl import threadpool_info
 
-from psidebug.cli.debug import allowed
+from psidebug.cli.debug import allowed, fixed_like
 from psidebug.cli.keys import KEYS
 from psidebug.cli.threads import few_threads
 from psidebug.intake.overlap import shared_rows
@@ -313,3 +314,32 @@ def test_pictures_of_training_and_test_rows_are_on_the_page_of_a_run(folder: Pat
         pixels = np.array(pa.parquet.read_table(folder / f"{name}.parquet")["picture"][7].as_py())
         assert view.picture == picture_of_array(pixels, spread=(0, 255))
     assert all(bug["view"]["picture"] for bug in summarise(run).bugs)
+
+
+def test_pictures_alone_are_nothing_to_learn_from(tmp_path: Path) -> None:
+    table = pa.table({"picture": [[[0.0, 1.0]], [[1.0, 0.0]]] * 20, "label": ["no", "yes"] * 20})
+    pa.parquet.write_table(table, tmp_path / "t.parquet")
+    ran = psi("debug", "t.parquet", "t.parquet", "--label", "label", "--image", "picture", folder=tmp_path)
+    assert ran.code == 2
+    assert "pictures, as in 'picture', are shown but not learned from. Give it numbers" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("name", "fixed"),
+    [
+        ("train.parquet", "fixed.parquet"),
+        ("a.b/Train.CSV.gz", "fixed.csv.gz"),
+        ("rows.ndjson", "fixed.ndjson"),
+        ("rows.tsv", "fixed.csv"),
+        ("stdin", "fixed.csv"),
+    ],
+)
+def test_the_corrected_file_is_named_after_the_training_file(name: str, fixed: str) -> None:
+    assert fixed_like(name) == fixed
+
+
+def test_the_next_step_is_in_the_format_of_the_training_file(folder: Path) -> None:
+    pa.parquet.write_table(pa.csv.read_csv(folder / "train.csv"), folder / "train.parquet")
+    ran = psi("debug", "train.parquet", "test.csv", "--label", "label", folder=folder)
+    assert ran.code == 0, ran.err
+    assert "psi apply psi-run -o fixed.parquet " in ran.out

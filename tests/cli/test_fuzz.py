@@ -65,7 +65,7 @@ REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
     "a spreadsheet": (text(b"PK\x03\x04 and so on"), "save the sheet as CSV"),
     "a JSON array": (text('[{"x": 1, "label": "a"}]'), "one JSON object per line"),
     "broken JSON": (text('{"x": 1, "label": "a"}\n{"x": 2, "la'), "damaged or cut off"),
-    "mixed JSON": (text('{"x": 1, "label": "a"}\n{"x": "b", "label": "a"}\n'), "changed from number to string"),
+    "mixed JSON": (text('{"x": 1, "label": "a"}\n{"x": "b", "label": "a"}\n'), "holds numbers, but text in row 2"),
     "missing labels": (text(GOOD + "1,a,\n"), "no label in 1 of its 31 rows, first in row 31"),
     "one class": (text(GOOD.replace("yes", "no")), "has the label 'no' in all of its 30 rows"),
     "distinct labels": (text("x,label\n" + "".join(f"{i},L{i}\n" for i in range(60))), "so it is no label"),

@@ -95,3 +95,17 @@ def test_a_column_of_pictures(diagnosis: Diagnosis, tmp_path: Path, arrays: bool
     assert first.startswith("data:image/png") if arrays else first == f"/data/{run.order[0]}.png"
     assert "scan" not in tasks[0]["data"]["table"]
     assert np.isfinite(tasks[0]["data"]["table"]["x0"])
+
+
+def test_the_other_columns_are_shown_beside_a_text_or_picture(odd: Run, diagnosis: Diagnosis, tmp_path: Path) -> None:
+    scans = shown(diagnosis, tmp_path / "run", "scan", pd.DataFrame({"scan": [f"{each}.png" for each in range(120)]}))
+    for run, tables in ((scans, ["columns"]), (odd, ["table"])):
+        config = ET.fromstring(label_studio_config(run))
+        assert [(each.get("name"), each.get("value")) for each in config.findall("Table")] == [(*tables, "$table")]
+
+
+def test_a_text_without_other_columns_has_no_table_beside_it(planted: Planted, tmp_path: Path) -> None:
+    debugged(planted, **CASES["texts"](planted)).save(tmp_path / "run")
+    run = load_run(tmp_path / "run")
+    beside = any(task["data"]["table"] for task in label_studio_tasks(run))
+    assert bool(ET.fromstring(label_studio_config(run)).findall("Table")) == beside

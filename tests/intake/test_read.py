@@ -151,3 +151,21 @@ def test_a_ragged_row_is_named_by_its_number(tmp_path: Path) -> None:
 def test_gzip_is_told_by_its_content(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_bytes(gzip.compress(b"a,b\n1,2\n"))
     assert read_table(str(tmp_path / "t.csv")).to_pylist() == [{"a": 1, "b": 2}]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "said"),
+    [
+        ("1", '"foo"', "holds numbers, but text in row 2"),
+        ('"foo"', "true", "holds text, but true and false in row 2"),
+        ("[1]", '{"a": 1}', "holds lists, but records in row 2"),
+    ],
+)
+def test_json_lines_that_disagree_about_a_column_are_not_called_damaged(
+    tmp_path: Path, first: str, second: str, said: str
+) -> None:
+    path = tmp_path / "mixed.jsonl"
+    path.write_text(f'{{"the x": {first}, "y": 1}}\n{{"the x": {second}, "y": 1}}\n')
+    with pytest.raises(UnreadableTable) as refused:
+        read_table(path)
+    assert str(refused.value) == f"column 'the x' of {path} {said}. Write all its values alike."

@@ -7,7 +7,7 @@ import hashlib
 import importlib.resources
 import json
 import re
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import psidebug
+from psidebug.diagnosis.causes import Causes
 from psidebug.errors import OutputError
 from psidebug.graybox.logistic import LogisticBox
 from psidebug.labels import Encoding
@@ -26,7 +27,7 @@ from psidebug.report import summarise
 from psidebug.report.effects import confusion_of, distribution_of
 from psidebug.report.page import VEGA, render
 from psidebug.report.source import Labels, Predictions
-from psidebug.report.summary import LEFT_OUT
+from psidebug.report.summary import LEFT_OUT, chosen_bugs
 from psidebug.runs.fingerprint import fingerprint_of
 from tests.conftest import Planted
 
@@ -295,3 +296,36 @@ def test_the_distribution_counts_every_label_once() -> None:
     assert sum(each["corrected"] for each in bins) == 2
     assert bins[0] == {"low": 0.0, "high": 0.025, "rows": 2, "corrected": 1}
     assert distribution_of(Labels(np.zeros(4), np.zeros(4, dtype=bool))) == []
+
+
+def test_bugs_that_the_correction_repairs_come_first_in_half_of_the_cards() -> None:
+    def explained(rows: range) -> list[Causes]:
+        nothing = np.empty(0)
+        return [
+            Causes(row, nothing.astype(np.intp), nothing.astype(np.intp), nothing, nothing, nothing) for row in rows
+        ]
+
+    labels = np.zeros(20, dtype=np.intp)
+    after = np.isin(np.arange(20), [3, 8, 9, 15]).astype(np.intp) ^ 1  # only these four are right afterwards
+    said = Predictions(Encoding(("a", "b")), labels, labels + 1, after, np.arange(20))
+
+    def shown(most: int, rows: range = range(20), said: Predictions = said) -> list[int]:
+        return [each.test_row for each in chosen_bugs(explained(rows), said, most)]
+
+    assert shown(6) == [3, 8, 9, 0, 1, 2]
+    assert shown(10) == [3, 8, 9, 15, 0, 1, 2, 4, 5, 6]
+    assert shown(4, range(7, 11)) == [8, 9, 7, 10]
+    assert shown(4, range(8, 11)) == [8, 9, 10]
+    assert shown(4, said=replace(said, after=labels)) == [0, 1, 2, 3]
+    assert shown(4, said=replace(said, after=None)) == [0, 1, 2, 3]
+
+
+def test_the_curve_says_why_another_number_was_corrected(planted: Planted) -> None:
+    summary = summarise(hostile(planted))
+    assert summary.curve is not None
+    assert summary.effect is not None
+    alike = replace(summary, curve=summary.curve | {"corrected": summary.effect["corrected"]})
+    other = replace(summary, curve=summary.curve | {"corrected": summary.effect["corrected"] + 1})
+    why = f"The curve only informs: the correction changes {summary.effect['corrected']} labels"
+    assert why not in render(alike)
+    assert why in render(other)

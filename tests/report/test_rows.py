@@ -141,6 +141,16 @@ def test_metadata_are_shown_of_training_rows(planted: Planted) -> None:
     assert "by" not in {cell.name for cell in views(found, "test", [0])[0].cells}
 
 
+def test_constant_columns_come_last_whatever_table_they_are_of(planted: Planted) -> None:
+    rows = len(planted.X_train)
+    never = np.full(rows, "NaT", dtype="datetime64[s]")
+    meta = pd.DataFrame({"zero": np.zeros(rows), "same": ["one"] * rows, "none": [None] * rows, "never": never})
+    found = debugged(planted, metadata=meta.assign(note=[f"note {row}" for row in range(rows)]))
+    names = [cell.name for cell in views(found, "train", [7])[0].cells]
+    assert set(names[:5]) == {"note", "x0", "x1", "x2", "x3"}
+    assert set(names[5:]) == set(meta)
+
+
 def test_of_thousands_of_columns_a_few_are_shown_and_the_rest_counted(planted: Planted) -> None:
     def wide(X: Any) -> Any:
         return np.column_stack([X, np.zeros((len(X), 2000))])

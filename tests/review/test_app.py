@@ -254,7 +254,8 @@ def test_label_studios_answers_come_in(room: Room) -> None:
         result = [{"type": "choices", "from_name": "label", "to_name": "image", "value": {"choices": chosen}}]
         answer = {"result": result if chosen else [], "completed_by": {"email": "d@e.f"}, "created_at": "2026-01-02"}
         task["annotations"] = [] if chosen is None else [answer | {"was_cancelled": not chosen}]
-    assert room.talk.say("/import", text=json.dumps(tasks)).json["said"] == "3 verdicts imported"
+    said = room.talk.say("/import", text=json.dumps(tasks)).json["said"]
+    assert said == f"3 verdicts imported; {len(tasks) - 3} tasks without an annotation"
     found = room.desk.store.current()
     told = [(each.action, each.label) for at in first(room, 4) if (each := found.get(at))]
     assert told == [("correct", "even"), ("keep", "odd"), ("skip", None)]

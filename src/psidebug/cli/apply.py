@@ -20,9 +20,18 @@ if TYPE_CHECKING:
 @click.option("--verified", is_flag=True, help="Labels that the run proved wrong by retraining; the default.")
 @click.option("--reviewed", is_flag=True, help="Labels that people corrected in 'psi review'.")
 @click.option("--top", type=click.IntRange(min=1), help="The first N suspects, proved or not.")
+@click.option("--overwrite", is_flag=True, help="Let the output take the place of the training file itself.")
 @click.option("--trace", is_flag=True, help="Add columns: given, corrected, verdict, reviewer, time.")
 def apply(
-    output: Output, *, run: Path, target: Path, verified: bool, reviewed: bool, top: int | None, trace: bool
+    output: Output,
+    *,
+    run: Path,
+    target: Path,
+    verified: bool,
+    reviewed: bool,
+    top: int | None,
+    overwrite: bool,
+    trace: bool,
 ) -> None:
     """Write the training data with corrected labels.
 
@@ -42,6 +51,10 @@ def apply(
     if not piped:
         check_place(target)
     found = load_run(run)
+    if not (piped or overwrite) and _is_training_file(target, found):
+        raise click.UsageError(
+            f"{target} is the training file itself: give another name, or --overwrite to lose the labels as given."
+        )
     if reviewed:
         decisions = _verdicts(found)
     else:
@@ -59,6 +72,15 @@ def apply(
         wrote(output, target, rows, corrected=corrected)
         return
     output.remark(f"{corrected} of {counted(rows, 'label')} corrected; written to {target}")
+
+
+def _is_training_file(target: Path, run: Run) -> bool:
+    """Whether the run was made from this very file, under whatever name."""
+    path = (run.source or {}).get("path")
+    try:
+        return path is not None and target.samefile(path)
+    except OSError:  # one of them is not there
+        return False
 
 
 def _print(content: bytes) -> None:

@@ -204,4 +204,18 @@ def _show(output: Output, found: Diagnosis, inputs: Inputs, run: Path, report: P
         )
         return
     findings.show(output.console, found, built=inputs.built)
-    findings.show_next(output.console, found, run=run, report=report)
+    findings.show_next(output.console, found, run=run, report=report, fixed=fixed_like(inputs.train.name))
+
+
+def fixed_like(name: str) -> str:
+    """A name for the corrected file, of the format of the training file; CSV where its name says none."""
+    from psidebug.errors import OutputError
+    from psidebug.exports import kind_of
+
+    lower = name.lower()
+    try:
+        kind_of(lower)
+    except OutputError:
+        return "fixed.csv"
+    packed = ".gz" if lower.endswith(".gz") else ""
+    return f"fixed{Path(lower.removesuffix(packed)).suffix}{packed}"

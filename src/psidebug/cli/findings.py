@@ -37,7 +37,7 @@ def show(console: Console, found: Diagnosis, *, built: Sequence[str] = ()) -> No
     _show_errors(console, found)
 
 
-def show_next(console: Console, found: Diagnosis, *, run: Path, report: Path | None) -> None:
+def show_next(console: Console, found: Diagnosis, *, run: Path, report: Path | None, fixed: str) -> None:
     """Where the run is, and the commands that go on from it."""
     place = quote(str(run))
     heading(console, f"The run is in {run}." if report is None else f"The run is in {run}, the page is {report}.")
@@ -45,7 +45,7 @@ def show_next(console: Console, found: Diagnosis, *, run: Path, report: Path | N
     if report is None:
         steps.insert(0, (f"psi report {place} -o report.html", "show it to others"))
     if found.corrected:
-        steps.append((f"psi apply {place} -o fixed.csv", "write the training data with the corrected labels"))
+        steps.append((f"psi apply {place} -o {fixed}", "write the training data with the corrected labels"))
     table = Table.grid(padding=(0, 3, 0, 0))
     for command, what in steps:
         table.add_row(f"[bold]{escape(command)}[/]", what)

@@ -31,6 +31,7 @@ def send(output: Output, table: Any, target: Path | None, kind: str | None = Non
         write_table(table, target)
     else:
         check_place(target)
+        _check_name(target, kind)
         write_whole(target, encoded(table, _kind(kind) or "csv"))
     wrote(output, target, table.num_rows)
 
@@ -43,6 +44,22 @@ def wrote(output: Output, target: Path, rows: int, **more: Any) -> None:
         output.result({"written": str(target), "rows": rows, **more})
     else:
         output.remark(f"wrote {counted(rows, 'row')} to {target}")
+
+
+def _check_name(target: Path, kind: str) -> None:
+    """Refuse a name that says another format than the one asked for; a name that says none may hold any."""
+    from psidebug.errors import OutputError
+    from psidebug.exports import kind_of
+
+    try:
+        says, packed = kind_of(target)
+    except OutputError:
+        return
+    if packed or says != _kind(kind):
+        raise click.UsageError(
+            f"the name {target.name} says {says}{', packed' if packed else ''}, and --format {kind}: leave --format "
+            f"out, or give the file another name."
+        )
 
 
 def _kind(name: str | None) -> str | None:

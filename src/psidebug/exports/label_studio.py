@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from psidebug.exports.columns import own_columns, taken
+from psidebug.exports.origin import training_set
 from psidebug.exports.written import plain
 from psidebug.report.pictures import picture_of_array, spread_of
 from psidebug.runs import Run
@@ -17,8 +18,12 @@ MODEL = "psi"
 """What Label Studio calls the origin of the predictions."""
 
 
-def label_studio_tasks(run: Run, *, top: int | None = None) -> list[dict[str, Any]]:
-    """One task for each suspect, best first: its data, and the proposed label with p_wrong as its score."""
+def label_studio_tasks(run: Run, *, top: int | None = None, origin: Run | None = None) -> list[dict[str, Any]]:
+    """One task for each suspect, best first: its data, and the proposed label with p_wrong as its score.
+
+    ``origin`` is the run that the verdicts are for, where this one is a new diagnosis after it with other labels.
+    """
+    home = training_set(run if origin is None else origin)
     order, labels, (shown, column) = run.order[:top], run.files.labels, _shown(run)
     own, pictures = taken(own_columns(run), order), _pictures(run, order)
     lines = pa.table(own).to_pylist() if own else [{} for _ in order]
@@ -26,7 +31,7 @@ def label_studio_tasks(run: Run, *, top: int | None = None) -> list[dict[str, An
     given = run.encoding.decode(run.given[order]).tolist()
     tasks = []
     for place, (position, line) in enumerate(zip(order, lines, strict=True)):
-        data: dict[str, Any] = {"row": plain(run.rows[position]), "given": str(given[place])}
+        data: dict[str, Any] = {"row": plain(run.rows[position]), "given": str(given[place]), "run": home}
         if pictures is not None:
             data["image"] = pictures[place]
         elif column:
@@ -42,11 +47,12 @@ def label_studio_tasks(run: Run, *, top: int | None = None) -> list[dict[str, An
 
 def label_studio_config(run: Run) -> str:
     """The labelling configuration that these tasks are for."""
-    shown, _ = _shown(run)
+    shown, column = _shown(run)
     tag = {"image": "Image", "text": "Text", "table": "Table"}[shown]
     choices = "\n".join(f"    <Choice value={quoteattr(str(each))}/>" for each in run.encoding.classes)
+    others = '  <Table name="columns" value="$table"/>\n' if column and set(own_columns(run)) - {column} else ""
     return (
-        f'<View>\n  <{tag} name="{shown}" value="${shown}"/>\n  <Header value="Given: $given"/>\n'
+        f'<View>\n  <{tag} name="{shown}" value="${shown}"/>\n{others}  <Header value="Given: $given"/>\n'
         f'  <Choices name="label" toName="{shown}" choice="single" showInline="true">\n{choices}\n'
         f"  </Choices>\n</View>\n"
     )

@@ -141,7 +141,9 @@ def _check_roles(table: Any, name: str, roles: Roles) -> None:
     if twice:
         raise InputError(f"column {twice[0]!r} has two roles. Name it once among label, id, text, image and ignored.")
     if not feature_names(table, roles):
-        raise InputError(f"{name} has no column left to learn from. Give it features beside the label.")
+        shown = "" if roles.image is None else f": pictures, as in {roles.image!r}, are shown but not learned from"
+        wanted = "features" if roles.image is None else "numbers that describe them, such as embeddings, as columns"
+        raise InputError(f"{name} has no column left to learn from{shown}. Give it {wanted} beside the label.")
 
 
 def _lacks(table: Any, name: str, column: str, role: str) -> InputError:

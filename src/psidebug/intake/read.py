@@ -5,6 +5,7 @@ What a file is, its content says: the first bytes, not the name. Types are pyarr
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from os import PathLike
@@ -31,6 +32,18 @@ FOREIGN = {
     b"SQLite": "a database; export the table as CSV",
 }
 
+MIXED = re.compile(
+    r"Column\(/(?P<column>.*)\) changed from (?P<first>\w+) to (?P<second>\w+) in row (?P<row>\d+)", re.S
+)
+"""How pyarrow says that JSON lines disagree about a column."""
+KINDS = {
+    "number": "numbers",
+    "string": "text",
+    "boolean": "true and false",
+    "array": "lists",
+    "object": "records",
+}
+
 
 def read_table(path: str | PathLike[str], *, as_text: Sequence[str] = ()) -> Any:
     """The table at ``path``, or from stdin for ``-``, as a pyarrow table with rows, columns and distinct names.
@@ -42,7 +55,7 @@ def read_table(path: str | PathLike[str], *, as_text: Sequence[str] = ()) -> Any
     try:
         table = _parsed(_unpacked(content, name), name, as_text)
     except (pa.ArrowException, OSError) as error:
-        raise _damaged(name, error) from error
+        raise _unread(name, error) from error
     return _checked(plain_types(table, name), name)
 
 
@@ -110,8 +123,15 @@ def _utf8(content: bytes, name: str) -> bytes:
     return text
 
 
-def _damaged(name: str, error: Exception) -> UnreadableTable:
+def _unread(name: str, error: Exception) -> UnreadableTable:
     """What pyarrow found, in one line."""
+    mixed = MIXED.search(str(error))
+    if mixed is not None:
+        column, (first, second) = mixed["column"], (KINDS.get(mixed[kind], mixed[kind]) for kind in ("first", "second"))
+        return UnreadableTable(
+            f"column {column!r} of {name} holds {first}, but {second} in row {int(mixed['row']) + 1}. Write all its "
+            f"values alike."
+        )
     said = " ".join(str(error).split())[:200].rstrip(".")
     return UnreadableTable(f"{name} is damaged or cut off, and cannot be read: {said}. Copy or write it again.")
 

@@ -24,11 +24,13 @@ class Cell:
     value: str
     deciding: bool
     """Whether a slice is about this column."""
+    constant: bool = False
+    """Whether every row has this value: nothing to look at."""
 
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """The columns of a table by place: those of conditions, then the rest, the most telling first."""
+    """The columns of a table by place: those of conditions, then the rest, most telling first, constant ones last."""
 
     names: list[str]
     """Empty for a matrix."""
@@ -36,6 +38,8 @@ class Order:
     deciding: list[int]
     rest: list[int]
     worth: npt.NDArray[np.float64]
+    constant: frozenset[int] = frozenset()
+    """Columns in which all rows are alike."""
 
     def name(self, place: int) -> str:
         """What a column is called."""
@@ -56,11 +60,11 @@ def cells_of(table: Table, order: Order, most: int) -> list[tuple[list[Cell], in
     else:
         frame = nw.from_native(table, eager_only=True)
         lines = [frame[:, place].to_list() for place in shown]
-    named = [(order.name(place), place in own) for place in shown]
+    named = [(order.name(place), place in own, place in order.constant) for place in shown]
     each_row = zip(*lines, strict=True) if lines else [()] * table.shape[0]
     return [
         (
-            [Cell(name, _told(value), decides) for (name, decides), value in zip(named, row, strict=True)],
+            [Cell(name, _told(value), *kind) for (name, *kind), value in zip(named, row, strict=True)],
             len(places) - len(shown),
         )
         for row in each_row

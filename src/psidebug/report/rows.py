@@ -17,7 +17,7 @@ from psidebug.diagnosis.conditions import UNNAMED, Home
 from psidebug.report.cells import Cell, Order, cells_of
 from psidebug.report.pictures import Range, picture_of_array, picture_of_file, spread_of
 from psidebug.report.source import Data, Source, data_of
-from psidebug.report.telling import telling_words, worth_of_column, worth_of_entries
+from psidebug.report.telling import is_constant, telling_words, worth_of_column, worth_of_entries
 from psidebug.tables import Table, column_names, column_of, columns, is_frame, is_missing, take
 
 CELLS, LETTERS = 12, 600
@@ -49,7 +49,7 @@ class RowView:
     """A ``data:`` address."""
     text: tuple[Segment, ...] = ()
     cells: tuple[Cell, ...] = ()
-    """Columns that a slice is about first, then those that tell the given labels apart."""
+    """Columns that a slice is about first, then those that tell the given labels apart, constant ones last."""
     more: int = 0
     """Number of columns that are not among the cells."""
     note: str | None = None
@@ -89,7 +89,7 @@ class _Shown:
         each_row = []
         for place, name in enumerate(ids):
             parts = [lines[place] for lines in found]
-            every = sorted((cell for line, _ in parts for cell in line), key=lambda cell: not cell.deciding)
+            every = sorted((cell for line, _ in parts for cell in line), key=lambda cell: cell.constant - cell.deciding)
             left = sum(count for _, count in parts) + len(every[cells:])
             picture, note = pictures[place]
             text = () if texts is None else self._marked(texts[place], letters)
@@ -121,10 +121,12 @@ class _Shown:
         part, codes = take(table, rows), data.given[rows]
         if sp.issparse(part):
             return Order(named, unnamed, places, [], worth_of_entries(part, codes))
-        worth = np.array([worth_of_column(each, codes) for each in columns(part)])
+        found = columns(part)
+        worth = np.array([worth_of_column(each, codes) for each in found])
+        constant = frozenset(place for place, each in enumerate(found) if is_constant(each))
         rest = [place for place in np.argsort(-worth, kind="stable").tolist() if place not in {*places}]
-        rest = [place for place in rest if place not in shown_otherwise]
-        return Order(named, unnamed, [each for each in places if each not in shown_otherwise], rest, worth)
+        rest = sorted((place for place in rest if place not in shown_otherwise), key=lambda place: place in constant)
+        return Order(named, unnamed, [each for each in places if each not in shown_otherwise], rest, worth, constant)
 
     def _looked_at(self, width: int) -> npt.NDArray[np.intp]:
         most = min(ROWS_LOOKED_AT, max(LEAST_LOOKED_AT, MOST_NUMBERS // width))

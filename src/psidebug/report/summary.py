@@ -40,7 +40,8 @@ class Summary:
     """Error on each set of the model with given labels, with corrected ones, and of the two controls."""
     slices: list[Plain]
     bugs: list[Plain]
-    """The most confidently wrong test rows, each with its causes; rows as :class:`~psidebug.report.rows.RowView`."""
+    """Misclassified test rows, first some that the correction repairs, each with its causes; rows as
+    :class:`~psidebug.report.rows.RowView`."""
     unexplained: str | None
     """Why no bug has causes; None if some have, or none is told."""
     curve: Plain | None
@@ -138,13 +139,28 @@ def _suspects(source: Source, most: int, room: _Room | None) -> list[Plain]:
 
 
 def _bugs(source: Source, predictions: Predictions, most: int, room: _Room) -> list[Plain]:
-    """The bugs that are most confidently wrong with their causes; the first bugs where no causes are known."""
-    explained = source.explained(most)
+    """Bugs with their causes; the first bugs where no causes are known."""
+    explained = chosen_bugs(source.explained(), predictions, most)
     if not explained:
         return [_bug(source, predictions, row, room) | {"causes": []} for row in predictions.bugs[:most].tolist()]
     return [
         _bug(source, predictions, each.test_row, room) | {"causes": _causes(source, each, room)} for each in explained
     ]
+
+
+def chosen_bugs(explained: Sequence[Causes], predictions: Predictions, most: int) -> list[Causes]:
+    """First bugs that the correction repairs, up to half of those told, then others; each most confidently wrong first.
+
+    By confidence alone the page would open with those that no correction of labels repairs.
+    """
+    after = predictions.after
+    repaired = [
+        each for each in explained if after is not None and after[each.test_row] == predictions.labels[each.test_row]
+    ]
+    others = [each for each in explained if each not in repaired]
+    room = max(most - most // 2, most - len(others))
+    shown = repaired[:room]
+    return [*shown, *others[: most - len(shown)]]
 
 
 def _bug(source: Source, predictions: Predictions, row: int, room: _Room) -> Plain:

@@ -58,6 +58,16 @@ def worth_of_column(column: Column, codes: Codes) -> float:
     return float(_tau(counts[:, None, :].astype(np.float64))[0])
 
 
+def is_constant(column: Column) -> bool:
+    """Whether all rows have the same value, or none."""
+    values = column.values
+    if column.dated or column.numeric:
+        missing = np.isnat(values) if column.dated else np.isnan(values)
+        return bool((values == values[0]).all() or missing.all())
+    codes, _ = coded(values if values.dtype == object else values.astype(object))
+    return bool((codes == codes[0]).all())
+
+
 def worth_of_entries(matrix: Any, codes: Codes) -> Floats:
     """The same of each column of a sparse matrix, whose rows make two groups: with an entry, and without."""
     present = sp.csr_array(matrix) != 0

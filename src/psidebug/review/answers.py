@@ -11,13 +11,13 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from psidebug.errors import OutputError, PsiError, UnknownOption
+from psidebug.errors import OutputError, PsiError, UnknownOption, UsedKey
 from psidebug.review.security import Visitor
 
 LARGEST_REQUEST, LARGEST_IMPORT = 100_000, 100_000_000
 """Bytes."""
 
-TYPES: dict[type, str] = {int: "a whole number", str: "a text", dict: "an object"}
+TYPES: dict[type, str] = {int: "a whole number", str: "a text", dict: "an object", bool: "true or false"}
 
 T = TypeVar("T")
 Answer = Callable[[Request], Response]
@@ -36,10 +36,11 @@ def told_or_wrong(answer: Answer) -> Answer:
     return told
 
 
-def written_or_wrong(act: Change, *, run: str) -> Callable[[Request], Awaitable[Response]]:
+def written_or_wrong(act: Change, *, run: str, check: Callable[[], None]) -> Callable[[Request], Awaitable[Response]]:
     """The change is made, and then it is said that it is; a failed write can be tried again, a wrong one cannot.
 
     A page that was left open may meet the server of another run at its port: what it sends waits until its own is back.
+    So it does while ``check`` raises, which looks whether the run is still the one that was opened.
     """
 
     async def written(request: Request) -> Response:
@@ -48,12 +49,13 @@ def written_or_wrong(act: Change, *, run: str) -> Callable[[Request], Awaitable[
             sent = parsed(await body(request, limit))
             if part(sent, "run", run) != run:
                 raise OutputError("this page is of another run: nothing is saved. Start psi review for that run again.")
+            await run_in_threadpool(check)
             return JSONResponse(await run_in_threadpool(act, request, sent))
         except OutputError as error:
             logging.getLogger(__name__).warning("%s", error)
             return JSONResponse({"wrong": str(error)}, 503)
         except PsiError as error:
-            return JSONResponse({"wrong": str(error)}, 400)
+            return JSONResponse({"wrong": str(error)}, 409 if isinstance(error, UsedKey) else 400)
 
     return written
 

@@ -16,11 +16,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from psidebug.exports import training_set
 from psidebug.review.answers import Answer, Change, told_or_wrong, written_or_wrong, wrong_address
 from psidebug.review.changing import Changing
 from psidebug.review.desk import Desk
 from psidebug.review.entrance import Entrance
-from psidebug.review.exchange import training_set
 from psidebug.review.security import Address, Gate, Guard
 from psidebug.review.showing import Showing
 from psidebug.review.work import Workbench
@@ -71,7 +71,10 @@ def routes(desk: Desk, gate: Gate, address: Address) -> list[Route]:
     }
     return [
         *(Route(path, told_or_wrong(answer), methods=["GET"]) for path, answer in reads.items()),
-        *(Route(path, written_or_wrong(change, run=run), methods=["POST"]) for path, change in writes.items()),
+        *(
+            Route(path, written_or_wrong(change, run=run, check=desk.check_same), methods=["POST"])
+            for path, change in writes.items()
+        ),
         Route("/login", entrance.log_in, methods=["POST"]),
     ]
 

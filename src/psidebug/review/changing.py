@@ -33,11 +33,17 @@ class Changing:
         return {"at": at, "said": f"{verdict.row}: {pages.told(verdict)}"}
 
     def bulk(self, request: Request, sent: Any) -> dict[str, Any]:
-        """A verdict on every row of the filter."""
+        """A verdict on every row of the filter, or on those of them whose labels are probably wrong."""
         wanted, expected = Filter.read(part(sent, "filter", {})), part(sent, "expected", 0)
         action, key = part(sent, "action", ""), _key(sent)
         count = self.desk.bulk(
-            wanted, action, code=_code(sent), expected=expected, visitor=visitor_of(request), key=key
+            wanted,
+            action,
+            code=_code(sent),
+            only_wrong=part(sent, "only_wrong", False),
+            expected=expected,
+            visitor=visitor_of(request),
+            key=key,
         )
         return {"said": f"{counted(count, 'row')}: {pages.STATE_NAMES.get(action, action)}"}
 
@@ -55,7 +61,7 @@ class Changing:
 
     def _stepped(self, number: int | None, done: str, nothing: str) -> dict[str, Any]:
         if number is None:
-            return {"said": nothing}
+            return {"said": nothing, "nothing": True}
         with self.desk.lock:
             step = self.desk.ledger().step(number)
         what = str(step[0].row) if len(step) == 1 else f"{len(step):,} rows"
@@ -76,6 +82,12 @@ class Changing:
             said.append(f"{counted(stayed, 'row')} had a verdict as new or newer already, which stays")
         if found.repeated:
             said.append(f"{counted(found.repeated, 'row')} had several in the log, of which the last counts")
+        if found.disputed:
+            said.append(f"{counted(found.disputed, 'task')} with annotators who disagree: left open")
+        if found.unanswered:
+            said.append(f"{counted(found.unanswered, 'task')} without an annotation")
+        if len(said) == 1 and not stored:
+            said.append("no verdict in the file holds: each was undone")
         return {"said": "; ".join(said)}
 
 

@@ -9,12 +9,14 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from psidebug.errors import PsiError, UnknownOption, UnknownRow, UnreadableRun
+from psidebug.errors import OutputError, PsiError, UnknownOption, UnknownRow, UnreadableRun
 from psidebug.review.queue import Filter, Queue
 from psidebug.review.security import Visitor
+from psidebug.review.settled import Settled
 from psidebug.review.similar import Similar
 from psidebug.review.store import open_store
 from psidebug.review.verdicts import ACTIONS, DECIDED, Ledger, Verdict, checked_comment
+from psidebug.runs.format import RUN_FILE
 from psidebug.runs.load import load_run
 from psidebug.runs.run import Run
 
@@ -23,11 +25,13 @@ class Desk:
     """Everything that the pages ask for and change. Whoever uses the queue or the ledger holds the lock."""
 
     def __init__(self, path: str | PathLike[str]) -> None:
+        self._opened = _identity(Path(path))  # before it is read
         self.run = load_run(path)
         self.store = open_store(self.run.path)
         self.lock = self.store.lock
         self.queue = Queue(self.run, *self._last_ranked())
         self._similar = threading.Lock()
+        self._settled = Settled()
         with self.lock:
             self.store.ledger().changed.update(self.store.current())
             self.ledger()
@@ -43,6 +47,7 @@ class Desk:
             rows = list(ledger.changed)
             ledger.changed.clear()
             self.queue.set_states(rows, [ledger.told_at(each) for each in rows])
+            self._settled.note({each: ledger.at(each) for each in rows})
         return ledger
 
     @cached_property
@@ -113,8 +118,18 @@ class Desk:
                 self.judge(newer, visitor=visitor, key=key)
             return len(newer)
 
-    def bulk(self, wanted: Filter, action: str, *, code: int | None, expected: int, visitor: Visitor, key: str) -> int:
-        """The same verdict on every row of a filter, as one step; returns their number.
+    def bulk(
+        self,
+        wanted: Filter,
+        action: str,
+        *,
+        code: int | None,
+        only_wrong: bool = False,
+        expected: int,
+        visitor: Visitor,
+        key: str,
+    ) -> int:
+        """The same verdict on every row of a filter, or on its probably wrong ones, as one step; returns their number.
 
         ``expected`` is the number that the person was shown: where it is another one by now, nothing is stored.
         """
@@ -122,17 +137,30 @@ class Desk:
             self.ledger()
             if (known := self.store.known(key)) is not None:  # a save that is tried again, when the filter has changed
                 return len(self.ledger().step(known))
-            rows = self.queue.select(wanted, visitor.browser).rows.tolist()
+            shown = self.queue.select(wanted, visitor.browser).rows
+            rows = (self.queue.probably_wrong(shown) if only_wrong else shown).tolist()
             if len(rows) != expected:
                 raise UnknownOption(f"there are {len(rows):,} rows by now, not {expected:,}: look again.")
             if not rows:
-                raise UnknownOption("no row is shown, so there is nothing to decide.")
+                raise UnknownOption("there is no such row, so there is nothing to decide.")
             self.judge(list(self.verdicts(rows, action, code=code)), visitor=visitor, key=key)
             return len(rows)
 
     def settled(self) -> dict[int, Verdict]:
         """The verdicts that say what a label is."""
         return {place: each for place, each in self.store.current().items() if each.action in DECIDED}
+
+    def settled_digest(self) -> str:
+        """A digest of what is settled; another one when any label of it is another."""
+        with self.lock:
+            self.ledger()
+            return self._settled.digest
+
+    def is_model_stale(self) -> bool:
+        """Whether other labels are settled than those that the model was last retrained with."""
+        with self.lock:
+            last = next(reversed(self.store.remarks("retrained")), None)
+            return last is not None and last.about.get("verdicts", "") not in ("", self.settled_digest())
 
     # ── after a new diagnosis ──
 
@@ -155,6 +183,17 @@ class Desk:
                 return found, list(remark.about.get("known", []))
         return self.run, []
 
+    def check_same(self) -> None:
+        """Raise :class:`OutputError` if the run at this place is no longer the one that was opened."""
+        found = _identity(self.run.path)
+        if found is None:
+            raise OutputError(
+                f"the run is gone from {self.run.path}: it was deleted or moved; nothing is saved. Put it back, or "
+                f"restart psi review."
+            )
+        if found != self._opened:
+            raise OutputError("the run was saved anew: nothing is saved until you restart psi review.")
+
     def gone(self) -> UnreadableRun | None:
         """What to say when files that this desk was opened with are no longer there; None if they are."""
         places = [self.run.path / each["path"] for each in self.run.record["files"].values()]
@@ -163,3 +202,12 @@ class Desk:
         return UnreadableRun(
             f"the files of {self.run.path} are gone: the run was saved anew or moved meanwhile. Restart psi review."
         )
+
+
+def _identity(run: Path) -> tuple[int, int, int] | None:
+    """What is another one when a run is saved anew, which replaces its ``run.json``; None where there is none."""
+    try:
+        found = (run / RUN_FILE).stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_mtime_ns

@@ -5,24 +5,18 @@ Nothing is imported unless every line is good; each bad line is named with what 
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from psidebug.errors import InvalidVerdicts
+from psidebug.exports import training_set
 from psidebug.review.imported import Imported, Rows
 from psidebug.review.lines import Lines
 from psidebug.review.studio import from_label_studio
 from psidebug.review.verdicts import Event
 from psidebug.runs.run import Run
 from psidebug.runs.values import as_json
-
-
-def training_set(run: Run) -> str:
-    """A short digest of the training rows, their given labels and ids: what verdicts are about."""
-    said = json.dumps([run.fingerprint.get(name) for name in ("train", "rows")])
-    return hashlib.sha256(said.encode()).hexdigest()[:16]
 
 
 def log_lines(events: Sequence[Event], run: Run) -> Iterator[str]:
@@ -45,7 +39,7 @@ def read_verdicts(text: str, run: Run) -> Imported:
     if not text.strip():
         raise InvalidVerdicts("the file is empty: there is nothing to import.")
     if text.lstrip().startswith("["):
-        return from_label_studio(text, Rows.of(run))
+        return from_label_studio(text, Rows.of(run), training_set(run))
     return Lines(Rows.of(run), training_set(run)).read(text)
 
 

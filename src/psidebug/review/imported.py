@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from psidebug.errors import InvalidVerdicts
@@ -33,6 +34,10 @@ class Imported:
     """One for each row."""
     repeated: int = 0
     """Rows that have several in the log, of which the last counts."""
+    unanswered: int = 0
+    """Tasks without an annotation."""
+    disputed: int = 0
+    """Tasks whose annotators disagree, which are left open."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +72,11 @@ class Rows:
         if "row" not in record:
             raise InvalidVerdicts("it names no row")
         place = self.place(record["row"])
+        position = record.get("position")
+        if position is not None and (type(position) is not int or position != place):
+            raise InvalidVerdicts(
+                f"it contradicts itself: its row is at position {place}, and it says {position!r:.60}"
+            )
         label = None
         if action in DECIDED:
             label = self._label(place, action, _value(record.get("label")))
@@ -126,10 +136,11 @@ def _text(record: Mapping[str, Any], name: str) -> Any:
 
 
 def _time(record: Mapping[str, Any]) -> str:
-    """When it was made, UTC; "" where nothing is said."""
+    """When it was made, UTC; "" for the time of import, where nothing is said, or a time that is still to come."""
     written = _text(record, "time")
     if written == "":
         return ""
     if not isinstance(written, str) or moment(written) == LONG_AGO:
         raise InvalidVerdicts(f"its time is {written!r:.60}, which is no date and time in ISO form")
-    return moment(written).isoformat(timespec="milliseconds")
+    made = moment(written)
+    return "" if made > datetime.now(UTC) else made.isoformat(timespec="milliseconds")

@@ -45,7 +45,7 @@ def _log(desk: Desk) -> Parts:
 
 
 def _tasks(desk: Desk) -> Parts:
-    return [json.dumps(label_studio_tasks(desk.queue.ranked), indent=1)]
+    return [json.dumps(label_studio_tasks(desk.queue.ranked, origin=desk.run), indent=1)]
 
 
 def _config(desk: Desk) -> Parts:

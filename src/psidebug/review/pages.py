@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from string import digits
 from typing import Any
 
 import narwhals as nw
@@ -37,6 +39,7 @@ class Bug:
     """A misclassified test point beside the row that is a cause of it."""
 
     number: int
+    name: str
     label: str
     predicted: str
     ps: float
@@ -73,9 +76,10 @@ def filters(desk: Desk, wanted: Filter) -> dict[str, Any]:
         "run": desk.run,
         "verdict_of_run": desk.queue.ranked.verdict,
         "filter": wanted,
-        "classes": [str(each) for each in desk.run.encoding.classes],
+        "classes": (classes := [str(each) for each in desk.run.encoding.classes]),
+        "keys": class_keys(classes),
         "slices": [f"{condition}, labelled {given}" for condition, given in named],
-        "bugs": [each.test_row for each in desk.queue.ranked.explained()],
+        "bugs": [(each.test_row, _test_name(desk, each.test_row)) for each in desk.queue.ranked.explained()],
         "bugs_in_all": len(desk.queue.ranked.bugs),
         "states": [(each, STATE_NAMES[each]) for each in STATES],
         "sorts": [(each, SORT_NAMES[each]) for each in SORTS],
@@ -90,6 +94,7 @@ def queue(desk: Desk, wanted: Filter, at: int | None, visitor: Visitor) -> dict[
         begin, listed = chosen.around(at, LISTED)
         counts, left = rows.counts(), rows.left()
         decided = int(np.isin(rows.states[chosen.rows], SETTLED).sum())
+        wrong, stale = len(rows.probably_wrong(chosen.rows)), desk.is_model_stale()
         lines = [_line(desk, place, ledger.at(place)) for place in listed.tolist()]
     total = sum(counts.values())
     return {
@@ -99,6 +104,8 @@ def queue(desk: Desk, wanted: Filter, at: int | None, visitor: Visitor) -> dict[
         "begin": begin,
         "matching": len(chosen.rows),
         "decided": decided,
+        "wrong": wrong,
+        "model_stale": stale,
         "counts": {name: count for name, count in counts.items() if name != "open"},
         "total": total,
         "left": left,
@@ -115,8 +122,9 @@ def item(desk: Desk, wanted: Filter, at: int | None, visitor: Visitor) -> dict[s
     """The row in focus with all that is known about it."""
     if at is None:
         with desk.lock:
-            waiting = desk.queue.counts()["second_opinion"]
-        return {"at": None, "filter": wanted, "next": None, "previous": None, "waiting": waiting}
+            counts = desk.queue.counts()
+        left = {"waiting": counts["second_opinion"], "none_suspected": not sum(counts.values())}
+        return {"at": None, "filter": wanted, "next": None, "previous": None, **left}
     with desk.lock:
         rows, verdict = desk.queue, desk.ledger().at(at)
         chosen = rows.select(wanted, visitor.browser)
@@ -136,6 +144,7 @@ def item(desk: Desk, wanted: Filter, at: int | None, visitor: Visitor) -> dict[s
         "given": given,
         "proposed": proposed,
         "classes": classes,
+        "keys": class_keys(classes),
         **numbers,
         "verdict": verdict,
         "verdict_told": None if verdict is None else told(verdict),
@@ -164,8 +173,23 @@ def _bugs(desk: Desk, caused: list[tuple[int, float]]) -> list[Bug]:
         encoding.decode(desk.run.files.codes(table.take(numbers), name)).tolist() for name in ("label", "predicted")
     )
     shown = views(desk.queue.ranked, "test", numbers.tolist(), **BESIDE)
-    each = zip(numbers.tolist(), map(str, label), map(str, predicted), (ps for _, ps in caused), shown, strict=True)
-    return [Bug(*one) for one in each]
+    names = [_test_name(desk, each) for each in numbers.tolist()]
+    said = (names, map(str, label), map(str, predicted), (ps for _, ps in caused))
+    return [Bug(*one) for one in zip(numbers.tolist(), *said, shown, strict=True)]
+
+
+def _test_name(desk: Desk, number: int) -> str:
+    """A test row by its id, where it has one."""
+    return f"test row {desk.run.test_rows[number] if desk.run.has_test_ids else number}"
+
+
+def class_keys(classes: Sequence[str]) -> dict[str, int]:
+    """Key → code of the class that it stands for.
+
+    Where names are digits a key is its name, and no other class has one, else 4 could mean 3; without such, by order.
+    """
+    named = {name: code for code, name in reversed(list(enumerate(classes))) if name in tuple(digits)}
+    return dict(sorted(named.items())) or {str(code + 1): code for code in range(min(len(classes), 9))}
 
 
 def _line(desk: Desk, place: int, verdict: Verdict | None) -> dict[str, Any]:

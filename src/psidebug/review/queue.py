@@ -170,6 +170,10 @@ class Queue:
         others = self._askers[rows] != self._numbers.get(browser, -1)
         return np.asarray(np.isin(states, (OPEN, SKIPPED)) | ((states == ASKED) & others))
 
+    def probably_wrong(self, rows: Rows) -> Rows:
+        """Those of these rows whose given label is more likely wrong than right."""
+        return rows[self.p_wrong[rows] > 0.5]
+
     def counts(self) -> dict[str, int]:
         """Number of suspects, and of other rows with a verdict, in each state."""
         found = np.bincount(self.states[self._suspect | (self.states > OPEN)], minlength=len(STATES) - 1)

@@ -40,7 +40,7 @@ class Served:
     @property
     def link(self) -> str:
         """What to open in a browser: with a one-time token, or the page that asks for the password."""
-        where = f"http://{_written(self.address.host)}:{self.address.port}/"
+        where = _where(self.address)
         return where if self.gate.password is not None else f"{where}enter?token={self.gate.invite()}"
 
     def run(self) -> None:
@@ -83,7 +83,7 @@ def prepare(
         raise
     address = _address(host, bound.getsockname()[1], elsewhere=listen is not None)
     gate = Gate(reviewer, password if listen is not None else None)
-    gate.tell = lambda token: tell(f"http://{_written(host)}:{address.port}/enter?token={token}")
+    gate.tell = lambda token: tell(f"{_where(address)}enter?token={token}")
     config = uvicorn.Config(
         review_app(desk, gate=gate, address=address),
         log_level="warning",
@@ -107,11 +107,22 @@ def _warm(desk: Desk) -> None:
 
 def exposure(address: Address) -> str:
     """What it means to listen elsewhere than on this machine."""
+    numbered = ", by this name or by any address of this machine," if address.any_number else ""
     return (
-        f"Everyone who can reach {_written(address.host)} port {address.port} and knows the password sees the rows and "
-        f"labels of this run and can decide on them. Nothing is encrypted: use it in a network you trust, or through a "
-        f"tunnel."
+        f"Everyone who can reach {_host(address)} port {address.port}{numbered} and knows the password sees the rows "
+        f"and labels of this run and can decide on them. Nothing is encrypted: use it in a network you trust, or "
+        f"through a tunnel."
     )
+
+
+def _where(address: Address) -> str:
+    """The address of the page."""
+    return f"http://{_host(address)}:{address.port}/"
+
+
+def _host(address: Address) -> str:
+    """How to call the server: one that listens on every address goes by the name of its machine."""
+    return socket.gethostname() if address.any_number else _written(address.host)
 
 
 def _address(host: str, port: int, *, elsewhere: bool) -> Address:

@@ -76,7 +76,10 @@ class Showing:
 
     def files(self, request: Request) -> Response:
         """Which files can be taken away, with what should be known about each."""
-        return HTMLResponse(pages.render("files.html", offers=offers(self.desk)))
+        try:
+            return HTMLResponse(pages.render("files.html", offers=offers(self.desk)))
+        except UnreadableRun as error:
+            raise self.desk.gone() or error from None
 
     def _asked(self, request: Request) -> tuple[Filter, int | None]:
         at = request.query_params.get("at")
@@ -89,6 +92,6 @@ class Showing:
     def _work(self) -> dict[str, Any]:
         job, history = self.bench.job, self.bench.history()  # the job first: when it has ended, so has its history
         with self.desk.lock:
-            suspects = self.desk.queue.left()
+            suspects, stale = self.desk.queue.left(), self.desk.is_model_stale()
         last = history[-1] if history else None
-        return {"job": job, "last": last, "retrained": len(history), "suspects": suspects}
+        return {"job": job, "last": last, "retrained": len(history), "suspects": suspects, "stale": stale}

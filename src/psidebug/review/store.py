@@ -15,7 +15,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from psidebug.errors import UnknownOption, UnreadableRun
+from psidebug.errors import UnknownOption, UnreadableRun, UsedKey
 from psidebug.review.database import Database, patiently
 from psidebug.review.verdicts import ACTIONS, Event, Ledger, Verdict
 from psidebug.runs.values import as_json, from_json
@@ -116,6 +116,7 @@ class Store:
     ) -> int | None:
         def write() -> int | None:
             if key is not None and (known := self._known(key)):
+                self._check_same(known[0], kind)
                 return known[1]
             self._catch_up()
             target = choose(self._ledger, browser or reviewer)
@@ -128,6 +129,7 @@ class Store:
     def _add(self, kind: str, reviewer: str, key: str | None, made: str, *, lines: Any = (), about: Any = None) -> int:
         def write() -> int:
             if key is not None and (known := self._known(key)):
+                self._check_same(known[0], kind, lines)
                 return known[0]
             number = self._insert(kind, reviewer, key, made, about=about or {})
             self._connection.executemany(
@@ -148,6 +150,15 @@ class Store:
         found: tuple[int, int | None] | None
         found = self._connection.execute("SELECT number, target FROM events WHERE key = ?", (key,)).fetchone()
         return found
+
+    def _check_same(self, number: int, kind: str, lines: Any = ()) -> None:
+        """What is saved again under a key must be what was saved under it; who and when may differ."""
+        stored = self._connection.execute("SELECT kind FROM events WHERE number = ?", (number,)).fetchone()[0]
+        verdicts = self._connection.execute(
+            "SELECT position, row, action, label, comment FROM verdicts WHERE event = ? ORDER BY position", (number,)
+        ).fetchall()
+        if stored != kind or verdicts != sorted(line[:5] for line in lines):
+            raise UsedKey("another save has this key already, so nothing was stored: send it with a key of its own.")
 
     def _insert(
         self, kind: str, reviewer: str, key: str | None, made: str, *, target: int | None = None, about: Any = None

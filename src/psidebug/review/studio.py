@@ -1,4 +1,4 @@
-"""Label Studio's JSON of the tasks that came from here: of each the last annotation is a verdict."""
+"""Label Studio's JSON of the tasks that came from here: what the annotators of a task agree on is a verdict."""
 
 from __future__ import annotations
 
@@ -11,41 +11,69 @@ from psidebug.review.imported import Imported, Rows, list_of, record_of, refuse
 from psidebug.review.verdicts import Verdict
 from psidebug.runs.values import as_json
 
+Annotations = list[dict[str, Any]]
 
-def from_label_studio(text: str, rows: Rows) -> Imported:
-    """The verdicts of a file of tasks."""
+
+def from_label_studio(text: str, rows: Rows, home: str) -> Imported:
+    """The verdicts of a file of tasks; ``home`` is the training set of the run, and tasks of another are refused."""
     try:
         tasks = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InvalidVerdicts(f"the file is no JSON ({error}): export it again.") from None
+    if not tasks:
+        raise InvalidVerdicts("the file has no tasks: there is nothing to import.")
     wrong: list[str] = []
     verdicts: dict[int, Verdict] = {}
+    unanswered = disputed = 0
     for number, task in enumerate(tasks, start=1):
         try:
-            found = _verdict(record_of(task), rows)
-            if found is not None and found.position in verdicts:
-                raise InvalidVerdicts(f"{str(found.row)!r} was decided in a task before, so one of them is too many")
-            if found is not None:
+            data = _data(record_of(task), rows, home)
+            annotations = [record_of(each) for each in list_of(task.get("annotations"))]
+            if not annotations:
+                unanswered += 1
+            elif _disagree(annotations):
+                disputed += 1
+            else:
+                found = _verdict(data, annotations, rows)
+                if found.position in verdicts:
+                    raise InvalidVerdicts(f"{str(found.row)!r} was decided in a task before: one of them is too many")
                 verdicts[found.position] = found
         except (InvalidVerdicts, UnknownOption) as error:
             wrong.append(f"task {number}: {str(error).rstrip('.')}")
     refuse(wrong)
-    return Imported(list(verdicts.values()))
+    return Imported(list(verdicts.values()), unanswered=unanswered, disputed=disputed)
 
 
-def _verdict(task: Mapping[str, Any], rows: Rows) -> Verdict | None:
-    """The verdict of a task; of several annotations the last counts, and without any there is none."""
+def _data(task: Mapping[str, Any], rows: Rows, home: str) -> dict[str, Any]:
+    """What we wrote into a task, if it is about a row of this run with the label that it has here."""
+    if "data" not in task and "annotations" not in task:
+        raise InvalidVerdicts(
+            "it has no data and no annotations, as in Label Studio's JSON-MIN; export from Label Studio as JSON"
+        )
     data = record_of(task.get("data", task))
     if "row" not in data:
         raise InvalidVerdicts("it has no data.row, so its training row is not known; export it from Psi's own tasks")
-    annotations = [record_of(each) for each in list_of(task.get("annotations"))]
-    if not annotations:
-        return None
-    last = annotations[-1]
-    record = {"row": data["row"], "reviewer": _annotator(last), **_said(last)}
-    record["time"] = str(last.get("updated_at") or last.get("created_at") or "")
-    chosen = record.pop("chosen")
-    if last.get("was_cancelled") or not chosen:
+    if data.get("run", home) != home:
+        raise InvalidVerdicts("it is of a run with other training rows or labels")
+    given = str(rows.given(rows.place(data["row"])))
+    if str(data.get("given", given)) != given:
+        raise InvalidVerdicts(f"its given label is {data['given']!r:.60}, and the row has {given!r:.60} in this run")
+    return data
+
+
+def _disagree(annotations: Annotations) -> bool:
+    """Whether two annotations have different answers; one that was cancelled is no answer."""
+    chosen = [found for each in annotations if (found := _chosen(each))]
+    return any(each != chosen[0] for each in chosen)
+
+
+def _verdict(data: Mapping[str, Any], annotations: Annotations, rows: Rows) -> Verdict:
+    """The verdict of annotations that agree, by the last one who answered; without an answer the row is skipped."""
+    last = ([each for each in annotations if _chosen(each)] or annotations)[-1]
+    time = str(last.get("updated_at") or last.get("created_at") or "")
+    record = {"row": data["row"], "reviewer": _annotator(last), "comment": _comment(last), "time": time}
+    chosen = _chosen(last)
+    if not chosen:
         return rows.verdict(record | {"action": "skip"})
     if len(chosen) > 1:
         raise InvalidVerdicts(f"it has {len(chosen)} choices; a row has one label")
@@ -61,10 +89,18 @@ def _annotator(annotation: Mapping[str, Any]) -> str:
     return f"Label Studio {who}".strip()
 
 
-def _said(annotation: Mapping[str, Any]) -> dict[str, Any]:
-    """The classes that were chosen, and what was written beside them."""
-    values = [record_of(record_of(each).get("value", {})) for each in list_of(annotation.get("result"))]
-    chosen = [choice for each in values for choice in list_of(each.get("choices"))]
-    texts = [each["text"] for each in values if "text" in each]
-    parts = [str(part) for each in texts for part in (each if isinstance(each, list) else [each])]
-    return {"chosen": chosen, "comment": " ".join(parts)}
+def _chosen(annotation: Mapping[str, Any]) -> list[Any]:
+    """The classes that were chosen; none where it was cancelled."""
+    if annotation.get("was_cancelled"):
+        return []
+    return [choice for each in _values(annotation) for choice in list_of(each.get("choices"))]
+
+
+def _comment(annotation: Mapping[str, Any]) -> str:
+    """What was written beside the choice."""
+    texts = [each["text"] for each in _values(annotation) if "text" in each]
+    return " ".join(str(part) for each in texts for part in (each if isinstance(each, list) else [each]))
+
+
+def _values(annotation: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [record_of(record_of(each).get("value", {})) for each in list_of(annotation.get("result"))]

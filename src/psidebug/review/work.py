@@ -86,10 +86,11 @@ class Workbench:
             job.ended = time.monotonic()
 
     def _retrain(self, job: Job, reviewer: str) -> None:
-        settled = self.desk.settled()
+        with self.desk.lock:
+            settled, digest = self.desk.settled(), self.desk.settled_digest()
         job.tick("training with the verdicts so far", 0, 1)
         effect = self.desk.run.retrain({place: verdict.label for place, verdict in settled.items()})
-        about = _told(effect) | {"settled": len(settled), "seconds": round(job.seconds, 2)}
+        about = _told(effect) | {"settled": len(settled), "verdicts": digest, "seconds": round(job.seconds, 2)}
         self.desk.store.remark("retrained", about, reviewer=reviewer)
 
     def _diagnose(self, job: Job, reviewer: str) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from psidebug.bench.peers.grid import DATA
 from psidebug.bench.peers.results import PSI, Results
 
 SHOWN = (
@@ -17,7 +16,6 @@ SHOWN = (
     ("judge of the test set", ("judge of the test set",)),
     ("influence / BoostIn", ("influence, all test points", "BoostIn by gradient, all test points")),
     ("KNN-Shapley (pyDVL)", ("KNN-Shapley",)),
-    ("Data-OOB (pyDVL)", ("Data-OOB",)),
     ("cleanlab", ("cleanlab",)),
     ("training loss", ("training loss",)),
     ("random order", ("random",)),
@@ -43,7 +41,7 @@ def picture(out: Path) -> str:
     y = {name: TOP + ROW * place for place, name in enumerate(names)}
     bottom = TOP + ROW * len(names) - ROW // 2
     panels = [_panel(noise, LEFT + place * (PANEL + GAP), found[noise], y) for place, noise in enumerate(PANELS)]
-    data = [name for name in DATA if any(place[2] == name for place in means)]
+    data = {data for noise in PANELS for _, data, _ in _common(means, noise)}
     template = jinja2.Template(resources.files(__package__).joinpath("picture.svg").read_text("utf-8"))
     subtitle = (
         f"Average precision, 1 is perfect. Dot: mean over two learners on {_data_sets(len(data))}; bar: from the worst "
@@ -70,14 +68,18 @@ def _data_sets(count: int) -> str:
 
 def _found(means: Mapping[tuple[str, ...], float], noise: str) -> dict[str, list[float]]:
     """Average precision of each shown method, over the tasks that all of them were measured on."""
-    tasks = {(data, learner) for _, kind, data, learner in means if kind == noise}
-    shown = [(name, members) for name, members in SHOWN if any((m, noise, *t) in means for m in members for t in tasks)]
-    values = {
-        name: {task: means[m, noise, *task] for task in tasks for m in members if (m, noise, *task) in means}
-        for name, members in shown
+    common = _common(means, noise)
+    return {
+        name: [means[place] for place in places]
+        for name, members in SHOWN
+        if (places := [(m, *task) for task in common for m in members if (m, *task) in means])
     }
-    common = sorted(set.intersection(*(set(each) for each in values.values()))) if values else []
-    return {name: [each[task] for task in common] for name, each in values.items() if common}
+
+
+def _common(means: Mapping[tuple[str, ...], float], noise: str) -> list[tuple[str, ...]]:
+    """The tasks (noise, data, learner) on which all shown methods were measured that were measured at all."""
+    tasks = [{place[1:] for place in means if place[0] in members and place[1] == noise} for _, members in SHOWN]
+    return sorted(set.intersection(*filter(None, tasks))) if any(tasks) else []
 
 
 def _panel(noise: str, x: int, found: Mapping[str, list[float]], y: Mapping[str, int]) -> dict[str, Any]:

@@ -82,6 +82,10 @@
   // From disk the clipboard may be refused: then an older way is tried, and at last the ids are shown to be copied by hand.
   const copy = async () => {
     const ids = rows.filter((row) => !row.hidden).map((row) => text(row, ROW));
+    if (!ids.length) {
+      shown.textContent = "No row is shown, so nothing was copied.";
+      return;
+    }
     const lines = ids.join("\n");
     const box = document.getElementById("ids");
     const area = box.querySelector("textarea");

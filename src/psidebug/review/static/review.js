@@ -93,6 +93,7 @@ function marked() {
   document.querySelector('[data-do="undo"]').disabled = progress.undo === "0";
   document.querySelector('[data-do="redo"]').disabled = progress.redo === "0";
   $("name").textContent = progress.name;
+  if ($("work-stale")) $("work-stale").hidden = progress.stale === "0";
   return progress;
 }
 
@@ -110,10 +111,10 @@ function status(state, text) {
   $("saved").dataset.state = state;
   $("saved").textContent = $("saved").title = text;
 }
+const AWAY = "The server does not answer; what you decide is kept in this browser and sent when it is back.";
 function failed(error) {
-  status("failed", outbox.length
-    ? `Not saved: ${outbox.length} waiting, trying again. ${error.message}`
-    : `The server does not answer: ${error.message}`);
+  const why = error instanceof TypeError ? AWAY : error.message; // fetch says in no more words that nobody answered
+  status("failed", outbox.length ? `Not saved: ${outbox.length} waiting, trying again. ${why}` : why || AWAY);
 }
 
 function send(path, body) {
@@ -152,7 +153,7 @@ async function flush() {
       if (body.comment) note(body.at, body.comment);
       continue;
     }
-    status("saved", `Saved. ${told.said}`); // a status is announced; the live line is for the row that comes
+    status("saved", told.nothing ? `There is ${told.said}.` : `Saved. ${told.said}`); // a status is announced; the live line is for the row that comes
     if (path === "/undo" || path === "/redo") { ahead.clear(); await show(told.at ?? focus().at); }
     if (path === "/bulk") { ahead.clear(); await show(""); }
     if (waited && focus().at === String(body.at)) { ahead.clear(); await show(focus().next); }
@@ -209,19 +210,22 @@ function pinFirst() {
 
 async function openBulk() {
   await list();
-  const count = Number(marked().matching);
+  const [count, wrong, decided] = ["matching", "wrong", "decided"].map((name) => Number(marked()[name]));
   if (!count) return;
-  $("bulk").dataset.count = count;
+  Object.assign($("bulk").dataset, { count, wrong });
   $("bulk-count").textContent = `${count.toLocaleString("en")} ${count === 1 ? "row is" : "rows are"} shown`;
-  const decided = Number(marked().decided);
+  $("bulk-wrong").textContent = `${wrong === count ? "All" : wrong.toLocaleString("en")} of them ${wrong === 1 ? "is" : "are"} probably wrong (more likely than not).`;
+  $("bulk-correct").textContent = `Correct the ${wrong.toLocaleString("en")} probably wrong`;
+  $("bulk").querySelector("[data-only-wrong]").disabled = !wrong;
   $("bulk-decided").hidden = !decided;
   $("bulk-decided").textContent = `of which ${decided.toLocaleString("en")} ${decided === 1 ? "is" : "are"} already decided: the verdict made now holds instead.`;
   $("bulk").showModal();
   $("bulk").querySelector("form button").focus(); // to cancel, not to decide
 }
-function bulk(action) {
+function bulk(action, onlyWrong) {
+  const { count, wrong } = $("bulk").dataset;
   $("bulk").close();
-  send("/bulk", { filter: filter(), action, expected: Number($("bulk").dataset.count) });
+  send("/bulk", { filter: filter(), action, only_wrong: onlyWrong, expected: Number(onlyWrong ? wrong : count) });
 }
 
 async function begin(kind) {
@@ -263,10 +267,17 @@ async function takeIn(event) {
   event.preventDefault();
   const [file] = $("import-file").files;
   if (!file) { $("import-said").textContent = "Choose a file first."; return; }
-  const told = await post("/import", { text: await file.text(), key: newKey() });
+  const told = await decoded(file).then((text) => post("/import", { text, key: newKey() }), (error) => ({ wrong: error.message }));
   $("import-said").textContent = told.wrong || told.said;
   $("import-said").className = told.wrong ? "wrong" : "";
   if (!told.wrong) { ahead.clear(); show(focus().at); }
+}
+
+async function decoded(file) { // file.text() would put a mark in the place of what it cannot read
+  const content = await file.arrayBuffer();
+  try { return new TextDecoder("utf-8", { fatal: true }).decode(content); } catch {
+    throw new Error("The file is not in UTF-8, so nothing was imported: save it as UTF-8.");
+  }
 }
 
 async function post(path, body) {
@@ -296,7 +307,6 @@ const KEYS = {
   n: () => $("comment")?.focus(), "/": () => $("filters").elements.state.focus(), "?": DO.help,
 };
 const HELD = new Set(["j", "k"]); // only what changes nothing goes on while its key is held down
-const BULK = { c: "correct", e: "keep", s: "skip", o: "second_opinion" };
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.altKey || event.metaKey) return;
@@ -310,12 +320,13 @@ document.addEventListener("keydown", (event) => {
   if (event.repeat && !HELD.has(event.key)) return;
   const dialog = document.querySelector("dialog[open]");
   if (dialog) {
-    if (dialog.id === "bulk" && BULK[event.key]) { event.preventDefault(); bulk(BULK[event.key]); }
+    const all = dialog.id === "bulk" && [...dialog.querySelectorAll("[data-bulk]")].find((each) => each.dataset.key === event.key);
+    if (all) { event.preventDefault(); all.click(); }
     if (dialog.id === "help" && event.key === "?") { event.preventDefault(); dialog.close(); }
     return;
   }
-  const number = /^[1-9]$/.test(event.key) && document.querySelector(`[data-code="${Number(event.key) - 1}"][data-judge]`);
-  if (number) { event.preventDefault(); judge("correct", Number(event.key) - 1); return; }
+  const named = /^[0-9]$/.test(event.key) && document.querySelector(`#focus [data-key="${event.key}"]`);
+  if (named) { event.preventDefault(); judge("correct", Number(named.dataset.code)); return; }
   const act = KEYS[event.key];
   if (act) { event.preventDefault(); act(); }
 });
@@ -327,7 +338,7 @@ document.addEventListener("click", (event) => {
   if (action) judge(action, code === undefined ? undefined : Number(code));
   else if (at) show(at);
   else if (bug) pin(bug);
-  else if (all) bulk(all);
+  else if (all) bulk(all, button.dataset.onlyWrong === "1");
   else if (kind) begin(kind);
   else if (button.dataset.do) DO[button.dataset.do]();
 });
@@ -369,7 +380,10 @@ document.addEventListener("htmx:beforeRequest", (event) => {
 function missed(event) {
   const { elt, target, xhr } = event.detail;
   const why = (xhr?.status && xhr.responseText.slice(0, 300)) || "the server does not answer.";
-  if (elt.id === "similar") { elt.dataset.missed = "1"; elt.replaceChildren(Object.assign(document.createElement("p"), { className: "wrong", textContent: `Not found: ${why}` })); }
+  if (elt.id === "similar" || elt.id === "offers") {
+    if (elt.id === "similar") elt.dataset.missed = "1";
+    elt.replaceChildren(Object.assign(document.createElement("p"), { className: "wrong", textContent: `Not found: ${why}` }));
+  }
   else if (target?.id === "work") $("work-said").textContent = `Not known how it goes: ${why}`;
   else { moving = false; say(`These rows cannot be shown: ${why}`); }
 }
@@ -405,6 +419,7 @@ async function finished(now) {
   ended = now.ended;
   if (!fresh) { await draw(); return; }
   announce(now.told);
+  if (now.told && !outbox.length) status("idle", now.told); // on a small screen the panel may be out of sight
   if (now.kind !== "diagnose") { await draw(); return; }
   const { slice, bug } = $("filters").elements; // they are numbered anew
   if (slice) slice.value = "";
