@@ -62,7 +62,7 @@ def test_influence_is_what_retraining_with_less_of_the_row_does() -> None:
 def test_influence_of_many_classes() -> None:
     contest = precise(Contest.of(ten_digits(1000), "logistic", seed=1000))
     everything = np.ones(contest.points, dtype=bool)
-    rows = [3, 57, 211, 500]
+    rows = [57, 500]
     exact = [lightened(contest, row, everything)[0] for row in rows]
     np.testing.assert_allclose(influence.all_points(contest).scores[rows], exact, rtol=0.02, atol=1e-3)
 

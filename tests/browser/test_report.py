@@ -251,7 +251,7 @@ def test_hostile_text_is_text(planted: Planted, tmp_path: Path, open_page: Open)
     assert opened.page.locator("#suspects-table mark").count() > 0
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (390, "light"), (320, "dark")])
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (320, "light")])
 def test_wide_and_narrow_by_day_and_by_night(
     digits: tuple[Path, Any], hostile: Path, open_page: Open, width: int, scheme: str
 ) -> None:

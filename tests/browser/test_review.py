@@ -361,8 +361,7 @@ def test_every_key_is_printed_and_every_change_is_announced(room: Room, arrive: 
     assert unnamed == 0
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+@pytest.mark.parametrize(("scheme", "size"), [("dark", WIDE), ("light", NARROW)], ids=["wide", "narrow"])
 def test_the_page_fits_its_window(arrive: Arrive, scheme: Any, size: Any) -> None:
     ann = arrive(color_scheme=scheme, viewport=size)
     expect(ann.page.locator(".similar img").first).to_be_visible()

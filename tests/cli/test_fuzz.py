@@ -216,11 +216,11 @@ def test_measured_labels(tmp_path: Path) -> None:
     assert ran.err.count("\n") == 1
 
 
-def test_two_thousand_columns(tmp_path: Path) -> None:
+def test_eight_hundred_columns(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     for name, rows in (("train", 60), ("test", 40)):
-        X = rng.normal(size=(rows, 2000)).round(3)
-        table = {f"c{i}": X[:, i] for i in range(2000)} | {"label": np.where(X[:, 0] > 0, "a", "b")}
+        X = rng.normal(size=(rows, 800)).round(3)
+        table = {f"c{i}": X[:, i] for i in range(800)} | {"label": np.where(X[:, 0] > 0, "a", "b")}
         pa.parquet.write_table(pa.table(table), tmp_path / name)
     check(psi("debug", "train", "test", "--label", "label", folder=tmp_path))
 
