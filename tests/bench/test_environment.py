@@ -11,6 +11,7 @@ import psidebug
 from psidebug.bench.peers import environment
 
 
+@pytest.mark.thorough
 def test_without_a_network_all_are_absent_and_psi_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", "")

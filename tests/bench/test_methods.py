@@ -59,6 +59,7 @@ def test_influence_is_what_retraining_with_less_of_the_row_does() -> None:
     np.testing.assert_allclose(np.array(found).T[rows], exact, rtol=0.01, atol=1e-4)
 
 
+@pytest.mark.thorough
 def test_influence_of_many_classes() -> None:
     contest = precise(Contest.of(ten_digits(1000), "logistic", seed=1000))
     everything = np.ones(contest.points, dtype=bool)

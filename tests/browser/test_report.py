@@ -252,6 +252,7 @@ def test_hostile_text_is_text(planted: Planted, tmp_path: Path, open_page: Open)
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (320, "light")])
+@pytest.mark.thorough
 def test_wide_and_narrow_by_day_and_by_night(
     digits: tuple[Path, Any], hostile: Path, open_page: Open, width: int, scheme: str
 ) -> None:
@@ -333,6 +334,7 @@ CONTRAST = """() => {
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.thorough
 def test_all_text_has_contrast(digits: tuple[Path, Any], open_page: Open, scheme: str) -> None:
     assert open_page(digits[0], color_scheme=scheme).page.evaluate(CONTRAST) == []
 

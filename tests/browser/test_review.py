@@ -259,6 +259,7 @@ def test_an_answer_that_gets_lost_is_stored_once(room: Room, arrive: Arrive) -> 
     assert len(room.desk.store.log()) == 1
 
 
+@pytest.mark.thorough
 def test_the_next_row_is_fetched_before_it_is_asked_for(room: Room, arrive: Arrive) -> None:
     ann = arrive()
     for _ in range(3):
@@ -272,6 +273,7 @@ def test_the_next_row_is_fetched_before_it_is_asked_for(room: Room, arrive: Arri
         assert not [each for each in asked if f"at={following}" in each]
 
 
+@pytest.mark.thorough
 def test_a_key_pressed_before_the_next_row_is_there_decides_nothing(room: Room, arrive: Arrive) -> None:
     ann = arrive()
     one, two = room.desk.run.order[:2].tolist()
@@ -304,6 +306,7 @@ def test_a_pinned_bug_shows_its_causes(room: Room, arrive: Arrive) -> None:
     assert ann.messages == []
 
 
+@pytest.mark.thorough
 def test_a_list_that_comes_late_does_not_replace_that_of_another_filter(room: Room, arrive: Arrive) -> None:
     ann = arrive()
     held: list[Any] = []
@@ -335,6 +338,7 @@ def test_after_a_new_diagnosis_the_queue_is_another(room: Room, arrive: Arrive) 
     assert ann.messages == []
 
 
+@pytest.mark.thorough
 def test_every_key_is_printed_and_every_change_is_announced(room: Room, arrive: Arrive) -> None:
     ann = arrive()
     page: Page = ann.page
@@ -362,6 +366,7 @@ def test_every_key_is_printed_and_every_change_is_announced(room: Room, arrive: 
 
 
 @pytest.mark.parametrize(("scheme", "size"), [("dark", WIDE), ("light", NARROW)], ids=["wide", "narrow"])
+@pytest.mark.thorough
 def test_the_page_fits_its_window(arrive: Arrive, scheme: Any, size: Any) -> None:
     ann = arrive(color_scheme=scheme, viewport=size)
     expect(ann.page.locator(".similar img").first).to_be_visible()
@@ -375,6 +380,7 @@ def test_the_page_fits_its_window(arrive: Arrive, scheme: Any, size: Any) -> Non
 
 
 @pytest.mark.parametrize("size", [{"width": 1280, "height": 800}, WIDE], ids=["laptop", "wide"])
+@pytest.mark.thorough
 def test_the_verdicts_and_the_model_are_above_the_fold(arrive: Arrive, size: Any) -> None:
     ann = arrive(viewport=size)
     ann.judge("c")
@@ -402,6 +408,7 @@ def test_letters_and_arrows_in_a_filter_choose_and_decide_nothing(room: Room, ar
     assert ann.messages == []
 
 
+@pytest.mark.thorough
 def test_a_key_that_is_held_down_decides_once(room: Room, arrive: Arrive) -> None:
     ann = arrive()
     for _ in range(6):  # without keys up between them they are repeats
@@ -413,6 +420,7 @@ def test_a_key_that_is_held_down_decides_once(room: Room, arrive: Arrive) -> Non
     assert len(room.desk.store.log()) == 1
 
 
+@pytest.mark.thorough
 def test_any_probability_can_be_asked_for_and_others_are_refused_aloud(room: Room, arrive: Arrive) -> None:
     ann = arrive()
     least = ann.page.locator("input[name=least]")
@@ -429,6 +437,7 @@ def test_any_probability_can_be_asked_for_and_others_are_refused_aloud(room: Roo
     expect(ann.page.locator("#filters-said")).to_be_hidden()
 
 
+@pytest.mark.thorough
 def test_unpinned_all_is_as_before_the_pin(room: Room, arrive: Arrive) -> None:
     ann = arrive()
     ann.judge("c")
@@ -446,6 +455,7 @@ def test_unpinned_all_is_as_before_the_pin(room: Room, arrive: Arrive) -> None:
     expect(ann.page.locator("#focus")).to_have_attribute("data-at", str(before))
 
 
+@pytest.mark.thorough
 def test_a_panel_that_fails_says_so_itself(room: Room, arrive: Arrive) -> None:
     ann = arrive()
     ann.judge("c")
@@ -461,6 +471,7 @@ def test_a_panel_that_fails_says_so_itself(room: Room, arrive: Arrive) -> None:
     assert [each for each in ann.messages if "ERR_FAILED" not in each and "htmx" not in each] == []
 
 
+@pytest.mark.thorough
 def test_without_a_server_one_verdict_waits_for_each_row(room: Room, arrive: Arrive) -> None:
     ann = arrive()
     one, two, three = room.desk.run.order[:3].tolist()
@@ -480,6 +491,7 @@ def test_without_a_server_one_verdict_waits_for_each_row(room: Room, arrive: Arr
     assert len(room.desk.store.log()) == 2
 
 
+@pytest.mark.thorough
 def test_a_note_stays_until_its_verdict(room: Room, arrive: Arrive) -> None:
     ann = arrive()
     one, two = room.desk.run.order[:2].tolist()
@@ -498,6 +510,7 @@ def test_a_note_stays_until_its_verdict(room: Room, arrive: Arrive) -> None:
     assert ann.page.evaluate("sessionStorage.getItem(NOTES)") == "{}"
 
 
+@pytest.mark.thorough
 def test_the_head_keeps_its_height_and_words_stay_whole(arrive: Arrive) -> None:
     ann = arrive()
     height = "document.querySelector('.top').offsetHeight"
@@ -524,6 +537,7 @@ def test_the_head_keeps_its_height_and_words_stay_whole(arrive: Arrive) -> None:
     assert lines == []
 
 
+@pytest.mark.thorough
 def test_a_verdict_on_all_says_how_many_are_decided(arrive: Arrive) -> None:
     ann = arrive()
     ann.judge("c", "e")
@@ -536,6 +550,7 @@ def test_a_verdict_on_all_says_how_many_are_decided(arrive: Arrive) -> None:
     expect(ann.page.locator("#bulk-decided")).to_contain_text("of which 2 are already decided")
 
 
+@pytest.mark.thorough
 def test_the_errors_to_pin_are_counted_where_not_all_are_listed(room: Room, arrive: Arrive) -> None:
     ann = arrive()
     listed, bugs = len(room.desk.run.explained()), len(room.desk.run.bugs)

@@ -10,6 +10,8 @@ from playwright.sync_api import Page, expect
 from tests.browser.reviewing import NARROW, WIDE, Arrive
 from tests.review.talking import Room
 
+pytestmark = pytest.mark.thorough
+
 DIALOGS = {"?": "help", "b": "bulk", "w": "which", "x": "files", "i": "who"}
 
 

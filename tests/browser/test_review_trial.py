@@ -16,6 +16,8 @@ import psidebug
 from tests.browser.reviewing import NARROW, Arrive, Reviewer
 from tests.review.talking import Room, serving
 
+pytestmark = pytest.mark.thorough
+
 LAPTOP = {"width": 1280, "height": 800}
 LONG = "the server says something that takes more than two lines to be said. " * 6 + "Do this."
 

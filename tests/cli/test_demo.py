@@ -94,6 +94,7 @@ def test_the_demo_finds_the_planted_cause(demo: subprocess.CompletedProcess[str]
     assert [path.name for path in report.parent.iterdir()] == ["[demo].html"]
 
 
+@pytest.mark.thorough
 def test_threads_and_the_terminals_letters_change_nothing_but_the_letters(tmp_path: Path) -> None:
     many = psi("demo")
     few = psi("demo", OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", PYTHONIOENCODING="ascii")

@@ -216,6 +216,7 @@ def test_measured_labels(tmp_path: Path) -> None:
     assert ran.err.count("\n") == 1
 
 
+@pytest.mark.thorough
 def test_eight_hundred_columns(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     for name, rows in (("train", 60), ("test", 40)):

@@ -211,7 +211,7 @@ TASKS = st.dictionaries(st.sampled_from(["data", "annotations"]), VALUES, max_si
 
 
 @settings(
-    max_examples=400, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=100, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(st.lists(RECORDS | VALUES, max_size=3) | st.lists(TASKS | VALUES, max_size=2).map(lambda tasks: [tasks]))
 def test_an_import_is_taken_or_refused_in_a_sentence(digits_saved: Path, lines: list[Any]) -> None:
