@@ -183,6 +183,7 @@ def test_row_ids_are_copied_as_they_are_shown(
     assert opened.messages == []
 
 
+@pytest.mark.thorough
 def test_with_no_row_shown_the_clipboard_is_left_alone(digits: tuple[Path, Any], open_page: Open) -> None:
     page = open_page(digits[0], permissions=["clipboard-read", "clipboard-write"]).page
     page.evaluate("navigator.clipboard.writeText('mine')")
@@ -192,6 +193,7 @@ def test_with_no_row_shown_the_clipboard_is_left_alone(digits: tuple[Path, Any],
     assert page.evaluate("navigator.clipboard.readText()") == "mine"
 
 
+@pytest.mark.thorough
 def test_pictures_with_many_columns_fit_the_screen(planted: Planted, tmp_path: Path, open_page: Open) -> None:
     names = [f"measured {place}" for place in range(24)]
 
@@ -271,6 +273,7 @@ def test_wide_and_narrow_by_day_and_by_night(
         assert opened.messages == []
 
 
+@pytest.mark.thorough
 def test_on_a_phone_every_value_of_a_wide_table_is_in_sight(hostile: Path, open_page: Open) -> None:
     """Nothing of a bug, a suspect or an explanation has to be scrolled to sideways, and ids stay whole."""
     page = open_page(hostile, viewport={"width": 390, "height": 800}).page
@@ -289,6 +292,7 @@ def test_on_a_phone_every_value_of_a_wide_table_is_in_sight(hostile: Path, open_
     assert shown not in ("none", "normal"), "a value stands behind the name of its column"
 
 
+@pytest.mark.thorough
 def test_ids_do_not_break_over_lines(digits: tuple[Path, psidebug.Diagnosis], open_page: Open) -> None:
     for width in (390, 1280):
         page = open_page(digits[0], viewport={"width": width, "height": 800}).page
@@ -303,6 +307,7 @@ def test_ids_do_not_break_over_lines(digits: tuple[Path, psidebug.Diagnosis], op
         assert set(lines) == {1}
 
 
+@pytest.mark.thorough
 def test_the_filter_says_what_it_looks_at(digits: tuple[Path, Any], hostile: Path, open_page: Open) -> None:
     for path in (digits[0], hostile):
         assert open_page(path).page.get_by_label("Find in what is shown").count() == 1
@@ -375,6 +380,7 @@ def test_on_paper_it_is_light_and_whole(digits: tuple[Path, Any], open_page: Ope
     assert opened.page.locator(".printed").is_visible()
 
 
+@pytest.mark.thorough
 def test_on_paper_no_column_is_cut_off(hostile: Path, open_page: Open) -> None:
     """A4 is 718 points of a screen wide between its margins, and does not scroll."""
     page = open_page(hostile, viewport={"width": 718, "height": 1000}).page
