@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,11 +20,10 @@ from psidebug.diagnosis.curve import Curve
 from psidebug.diagnosis.diagnosis import Diagnosis
 from psidebug.diagnosis.explanation import Explanation, check_row, explain
 from psidebug.diagnosis.verification import Judge, Verification
-from psidebug.display import Display, display_of
 from psidebug.errors import NotMisclassified, UnknownRow
 from psidebug.graybox.fidelity import Fidelity
 from psidebug.graybox.protocol import GrayBox
-from psidebug.labels import Codes, Encoding, array_of
+from psidebug.labels import Codes, Encoding
 from psidebug.priors import Prior
 from psidebug.runs.again import (
     check_learner,
@@ -37,11 +35,10 @@ from psidebug.runs.again import (
     task_of,
 )
 from psidebug.runs.effects import SavedCorrection, causes_in, controls_in, correction_in, curve_in, fidelity_in
-from psidebug.runs.files import RunFiles
 from psidebug.runs.format import frame_of, read_record
+from psidebug.runs.inputs import RunInputs
 from psidebug.runs.stored import restored_series
-from psidebug.runs.values import Json, from_json, values_of
-from psidebug.tables import Table
+from psidebug.runs.values import from_json
 from psidebug.task import Task
 
 Rows = npt.NDArray[np.intp]
@@ -49,101 +46,11 @@ Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class Run(RunInputs):
     """What :func:`load_run` returns. Names are those of :class:`~psidebug.diagnosis.diagnosis.Diagnosis`."""
 
-    files: RunFiles
     learner: Any = None
     """The learner, where it was given by :meth:`with_learner`; None where the one that was saved is used."""
-
-    @property
-    def path(self) -> Path:
-        """Where it is."""
-        return self.files.directory
-
-    @property
-    def record(self) -> Json:
-        """``run.json`` as it was read, with fields that this version does not know."""
-        return self.files.record
-
-    # ── what it was made from ──
-
-    @property
-    def fingerprint(self) -> Mapping[str, str]:
-        """Digests of training set, test set and row ids, and the learner as text."""
-        return dict(self.record["fingerprint"])
-
-    @property
-    def created(self) -> str:
-        """When it was saved, UTC, in ISO form."""
-        return str(self.record["created"])
-
-    @property
-    def seed(self) -> int:
-        """The seed of the task."""
-        return int(self.record["seed"])
-
-    @property
-    def encoding(self) -> Encoding:
-        """The classes, in the learner's order."""
-        return self.files.encoding
-
-    @cached_property
-    def features(self) -> Table:
-        """The training rows as they were given."""
-        return self.files.features("train")
-
-    @cached_property
-    def test_features(self) -> Table:
-        """The test rows as they were given."""
-        return self.files.features("test")
-
-    @cached_property
-    def metadata(self) -> Table | None:
-        """The columns about the training rows that the learner never saw; None if there were none."""
-        return self.files.features("metadata") if self.files.has("metadata") else None
-
-    @cached_property
-    def rows(self) -> npt.NDArray[Any]:
-        """Ids of the training rows."""
-        return array_of(values_of(self.files.labels, "row"))
-
-    @property
-    def has_test_ids(self) -> bool:
-        """Whether the test rows have ids that are more than their positions."""
-        return "row" in self.files.predictions.column_names
-
-    @cached_property
-    def test_rows(self) -> npt.NDArray[Any]:
-        """Ids of the test rows; their positions when none were given."""
-        table = self.files.predictions
-        return array_of(values_of(table, "row")) if self.has_test_ids else np.arange(table.num_rows)
-
-    @cached_property
-    def test_metadata(self) -> Table | None:
-        """The columns of :attr:`metadata` for the test rows; None if that was not said."""
-        return self.files.features("test_metadata") if self.files.has("test_metadata") else None
-
-    @cached_property
-    def sample_weight(self) -> npt.NDArray[np.float64] | None:
-        """Weights of the training rows; None when all are 1."""
-        return self.files.labels["weight"].to_numpy() if "weight" in self.files.labels.column_names else None
-
-    @cached_property
-    def given(self) -> Codes:
-        """Codes (N,) of the training labels as given."""
-        return self.files.codes(self.files.labels, "given")
-
-    @property
-    def display(self) -> Display:
-        """How rows are to be shown."""
-        return display_of(self.record.get("display"))
-
-    @property
-    def source(self) -> Mapping[str, Any] | None:
-        """Where the rows came from: the file, its columns, which of them is the label; None if that was not said."""
-        found: Mapping[str, Any] | None = self.record.get("source")
-        return found
 
     def report(self, path: str | PathLike[str]) -> None:
         """Write the run as one HTML page that needs no network. The file appears whole or not at all."""
