@@ -98,7 +98,9 @@ def _show_suspects(console: Console, found: Diagnosis) -> None:
     shown = _records(found.suspects, SUSPECTS_SHOWN)
     if not shown:
         return
-    heading(console, f"The first suspects, of {counted(len(found.order), 'row')} whose label can be a cause")
+    heading(
+        console, f"The first suspects, of {counted(len(found.order), 'row')} whose label can be a cause, or be wrong"
+    )
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for name in ("row", "given", "proposed"):
         table.add_column(name, overflow="fold")

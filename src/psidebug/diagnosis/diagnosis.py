@@ -36,6 +36,9 @@ from psidebug.task import Task
 if TYPE_CHECKING:
     from psidebug.runs import Run
 
+WORTH_A_LOOK = 0.01
+"""Where labels are wrong, one that is wrong with at least this probability is a suspect, whatever it causes."""
+
 
 @dataclass(frozen=True, eq=False)
 class Diagnosis:
@@ -82,8 +85,10 @@ class Diagnosis:
     def order(self) -> npt.NDArray[np.intp]:
         """Positions of the suspects, first those most likely wrong.
 
-        Among equally likely ones the more sufficient cause is first. Without evidence on what is wrong the order is by
-        PS; where some bugs were picked out it is by ps × p_wrong, since a label that is wrong need not concern them.
+        They are the labels that are causes, and those that may well be wrong: with ``WORTH_A_LOOK`` if an explanation
+        is likely. Among equally likely ones the more sufficient cause is first. Without evidence on what is wrong the
+        order is by PS; where some bugs were picked out it is by ps × p_wrong, since a label that is wrong need not
+        concern them.
         """
         if self.estimates is None:
             return np.empty(0, dtype=np.intp)
@@ -91,7 +96,8 @@ class Diagnosis:
             return explanation.ranked(self.estimates)
         picked = len(self.task.bugs) < int((self.task.predicted != self.task.test.codes).sum())
         causes = (self.estimates.high > 0) & (self.p_wrong > 0)
-        suspects = np.flatnonzero(causes if picked else causes | (self.p_wrong > 0.5))
+        least = WORTH_A_LOOK if self.hypotheses[0].likely else 0.5
+        suspects = np.flatnonzero(causes if picked else causes | (self.p_wrong > least))
         first = self.estimates.ps * self.p_wrong if picked else self.p_wrong
         keys = (suspects, -self.estimates.ps[suspects], -first[suspects])
         return np.asarray(suspects[np.lexsort(keys)])

@@ -100,8 +100,9 @@ def explanations_of(
     if effects is not None:
         found += common_slices(came, effects, most=LISTED)
     found = _still_open(task, found)
-    hypotheses = [scattered, *_accused(competition, scattered, found)]
-    hypotheses.sort(key=lambda each: each.charge - each.evidence)
+    accounted = competition.accounted(scattered)
+    accused = [each for each in _accused(competition, scattered, found) if competition.confirmed(each)]
+    hypotheses = sorted([accounted, *accused], key=lambda each: each.charge - each.evidence)
     while (best := hypotheses[0]).slices and len(best.slices) < MOST_SLICES:
         more = _promising(competition, best, found)[:1]
         if not more or not (both := competition.mislabelled([*best.slices, *more])).evidence - both.charge > (

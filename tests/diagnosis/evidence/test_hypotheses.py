@@ -203,7 +203,7 @@ def test_a_mislabelled_slice_is_found_by_searching_and_listed_first() -> None:
 def test_the_charges_are_as_documented(size: int) -> None:
     """log(looked) for each slice, ½ χ²_p N/M for the calibration, and for the rates of a group of n rows:
 
-    log n if they are even or of two classes; else ½ log n + log K (K-1) for each that is above 0.01.
+    log 2 for their kind, and ½ log n if they are even; else ½ log n + log K (K-1) for each that is above 0.01.
     """
     drawn = Drawn(0, size=size).mislabel(1)
     competition, _ = drawn.competition()
@@ -214,10 +214,10 @@ def test_the_charges_are_as_documented(size: int) -> None:
 
     def for_rates(rates: npt.NDArray[np.float64], rows: int) -> float:
         wrong = rates[~np.eye(size, dtype=bool)]
-        if size == 2 or (np.ptp(wrong) < 1e-12 and wrong.max() != SELDOM / (size - 1)):
-            return float(np.log(rows))
+        if np.ptp(wrong) < 1e-12 and wrong.max() != SELDOM / (size - 1):
+            return float(np.log(2) + 0.5 * np.log(rows))
         used = sum(rates[a, b] > 0.01 for a in range(size) for b in range(size) if a != b)
-        return float(used * (0.5 * np.log(rows) + np.log(size * (size - 1))))
+        return float(np.log(2) + used * (0.5 * np.log(rows) + np.log(size * (size - 1))))
 
     assert scattered.charge == pytest.approx(calibration + for_rates(scattered.rates[0], 500))
     slices = drawn.slices()
@@ -276,6 +276,48 @@ def test_a_promise_is_what_rates_of_its_own_gain_less_its_charge() -> None:
     assert competition.promise(whole, scattered) == competition.promise(nobody, scattered) == -np.inf
     best = competition.mislabelled(drawn.slices()[2:3])
     assert competition.promise(drawn.slices()[2], best) < 0, "it has rates of its own already"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_scattered_errors_are_told_by_who_learns_from_training_labels_too(seed: int) -> None:
+    """With 40 test points the rate is learned better, and the posterior is that of its labeller and rates."""
+    drawn = Drawn(seed, train=1500, test=40).flip(0.15)
+    competition, _ = drawn.competition()
+    sceptical = competition.scattered()
+    found = competition.accounted(sceptical)
+    assert found is not sceptical
+    assert abs(found.rates[0][0, 1] - 0.15) < 0.04
+    joint = np.exp(found.labeller.train) * found.rates[0][:, drawn.given].T
+    np.testing.assert_allclose(found.posterior, joint / joint.sum(axis=1, keepdims=True), atol=1e-9)
+    assert found.likely
+    assert surplus(found) >= surplus(sceptical)
+
+
+def test_of_clean_labels_and_of_a_stated_prior_there_is_no_other_account() -> None:
+    for seed in range(5):
+        competition, _ = Drawn(seed).competition()
+        sceptical = competition.scattered()
+        assert competition.accounted(sceptical) is sceptical
+        assert competition.confirmed(competition.mislabelled(Drawn(seed).slices()[:1])), "nothing speaks against it"
+    drawn = Drawn(0).flip(0.2)
+    competition, _ = drawn.competition(stated=stated_for(drawn, np.full(500, 0.2)))
+    sceptical = competition.scattered()
+    assert competition.accounted(sceptical) is sceptical
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_beside_scattered_errors_a_slice_must_explain_more_by_the_same_account(seed: int) -> None:
+    for guilty in (False, True):
+        drawn = Drawn(seed, train=1500, test=150).flip(0.1)
+        if guilty:
+            drawn.mislabel(3)
+        competition, _ = drawn.competition()
+        competition.accounted(competition.scattered())
+        confirmed = [competition.confirmed(competition.mislabelled([each])) for each in drawn.slices()]
+        if guilty:
+            assert confirmed[3]
+        else:
+            assert not any(confirmed)
 
 
 # ── who is asked ────────────────────────────────────────────────────────────────────────────────────────────────────

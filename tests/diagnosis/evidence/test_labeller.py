@@ -99,6 +99,23 @@ def test_no_step_away_from_the_answer_is_better(seed: int) -> None:
     np.testing.assert_allclose(slopes[~held], 0.0, atol=0.05)
 
 
+def test_labels_that_may_be_wrong_teach_as_far_as_they_are_believed() -> None:
+    """At even rates with one half wrong they say nothing; with none wrong they are test labels like the others."""
+    scores, labels, rng = simulated(3, 300, 2)
+    scores = scores[7:]
+    said = [scores + rng.normal(size=scores.shape), scores + 3.0 * rng.normal(size=scores.shape)]
+    logs = [log_softmax(each, axis=1) for each in said]
+    split = [Opinion(f"{j}", each[60:], each[:60]) for j, each in enumerate(logs)]
+    alone, whole = (
+        labeller_of([Opinion(each.name, each.train, logs[j][: len(codes)]) for j, each in enumerate(split)], codes)
+        for codes in (labels[:60], labels)
+    )
+    for lesson, expected in ((np.full((240, 2), 0.5), alone), (np.eye(2)[labels[60:]], whole)):
+        found = labeller_of(split, labels[:60], lesson)
+        np.testing.assert_allclose(found.weights, expected.weights, atol=1e-3)
+        np.testing.assert_allclose(found.bias, expected.bias, atol=1e-3)
+
+
 def test_the_numbers_that_were_learned_are_counted() -> None:
     nothing = np.zeros((0, 4))
     found = Labeller(("a", "b", "c"), np.array([0.5, 0.05, 0.0]), np.zeros(4), nothing, nothing)

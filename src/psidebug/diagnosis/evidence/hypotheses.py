@@ -21,9 +21,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import chi2
 
+from psidebug.diagnosis.evidence.accounts import GivenLabels, as_right, as_wrong
 from psidebug.diagnosis.evidence.labeller import Labeller, labeller_of
 from psidebug.diagnosis.evidence.opinions import Panel
-from psidebug.diagnosis.evidence.rates import Channel, Floats, Mask, learned, told, untouched
+from psidebug.diagnosis.evidence.rates import Channel, Floats, Mask, learned, seldom, told, untouched
+from psidebug.diagnosis.evidence.speakers import Opinion, in_order_of_ids
 from psidebug.diagnosis.slices import Slice
 from psidebug.labels import Codes
 from psidebug.task import Task
@@ -139,21 +141,67 @@ class Competition:
             self._possible |= self._known[:, None] == np.arange(task.encoding.size)
         # What chance gains for each row by the biases of the classes, K-1 numbers calibrated on M test points.
         self._doubt = 0.5 * float(chi2.ppf(0.95, task.encoding.size - 1)) / len(task.test)
+        self._opinions: list[Opinion] = []
+        self._accounted: float | None = None
         self._right = 0.0
 
     def scattered(self) -> Hypothesis:
         """Errors here and there, at rates that depend on the classes alone; the first to be asked for."""
-        labeller = self._labeller(np.zeros(len(self._task.train), dtype=bool))
+        self._opinions = self._panel.hear(np.zeros(len(self._task.train), dtype=bool))
+        labeller = labeller_of(self._opinions, self._task.test.codes)
         self._panel.dismiss(labeller.unheard)
         self._right = untouched(labeller.train, self._given) + self._of_test(labeller)
         return self._weighed((), labeller)
 
+    def accounted(self, scattered: Hypothesis) -> Hypothesis:
+        """Scattered errors by a labeller who learns from the training labels as well, if that explains them.
+
+        It knows more, and is believed where its errors gain more nats than they cost: see
+        :mod:`psidebug.diagnosis.evidence.accounts`. Where they do not, labels that are wrong together may have taught
+        it, and who trusts the test labels alone is the better witness. The evidence is that of the account which says
+        more of it.
+        """
+        if self._stated is not None:
+            return scattered
+        given = self._labels(scattered.groups == 0)
+        right, wrong = (told(self._opinions, self._task.test.codes, given) for told in (as_right, as_wrong))
+        evidence, charge = wrong.log_likelihood - right.log_likelihood, wrong.channel.charge
+        if evidence <= charge:
+            return scattered
+        self._accounted = wrong.log_likelihood - charge
+        posterior = np.eye(self._task.encoding.size)[self._given]
+        posterior[given.rows] = wrong.channel.posterior
+        if evidence - charge < scattered.evidence - scattered.charge:
+            evidence, charge = scattered.evidence, scattered.charge
+        return replace(
+            scattered,
+            labeller=wrong.labeller,
+            rates=(wrong.channel.rates,),
+            posterior=posterior,
+            evidence=evidence,
+            charge=charge,
+        )
+
+    def confirmed(self, accused: Hypothesis) -> bool:
+        """Whether slices explain more than scattered errors do, if these explain the labels, by the same account."""
+        if self._accounted is None:
+            return True
+        inside = accused.groups > 0
+        opinions, given = self._panel.hear(self._unlearned(inside)), self._labels(~inside)
+        right, wrong = (told(opinions, self._task.test.codes, given) for told in (as_right, as_wrong))
+        surplus = max(right.log_likelihood, wrong.log_likelihood - wrong.channel.charge)
+        labeller = (right if surplus == right.log_likelihood else wrong).labeller
+        for group, each in enumerate(accused.slices, start=1):
+            own = accused.groups == group
+            channel = self._channel(labeller.train[own], own, scattered=False)
+            surplus += channel.log_likelihood - channel.charge - _choice(each)
+        return surplus > self._accounted
+
     def mislabelled(self, slices: Sequence[Slice]) -> Hypothesis:
         """These slices have rates of their own, whatever happens elsewhere."""
         inside = np.logical_or.reduce([each.everyone(self._task) for each in slices])
-        rest = self._task.train.codes[~inside]
-        alone = inside.mean() <= MOST_EXCLUDED and set(rest.tolist()) == set(self._task.train.codes.tolist())
-        return self._weighed(tuple(slices), self._labeller(inside if alone else np.zeros_like(inside)))
+        opinions = self._panel.hear(self._unlearned(inside))
+        return self._weighed(tuple(slices), labeller_of(opinions, self._task.test.codes))
 
     def promise(self, suspect: Slice, by: Hypothesis) -> float:
         """Nats that rates of its own would gain for a slice, asking nobody anew; less the charge for choosing it."""
@@ -169,8 +217,21 @@ class Competition:
         )
         return alone.log_likelihood - before - _choice(suspect) - alone.charge
 
-    def _labeller(self, excluded: Mask) -> Labeller:
-        return labeller_of(self._panel.hear(excluded), self._task.test.codes)
+    def _unlearned(self, inside: Mask) -> Mask:
+        """The rows that nobody is to learn from: these, unless too little would be left."""
+        rest = self._task.train.codes[~inside]
+        alone = inside.mean() <= MOST_EXCLUDED and set(rest.tolist()) == set(self._task.train.codes.tolist())
+        return inside if alone else np.zeros_like(inside)
+
+    def _labels(self, own: Mask) -> GivenLabels:
+        """Those of these rows whose truth is open."""
+        rows = in_order_of_ids(self._task)
+        rows = rows[own[rows]]
+        if self._possible is not None:
+            rows = rows[self._possible[rows].sum(axis=1) > 1]
+        known = None if self._known is None else self._known[rows]
+        possible = None if self._possible is None else self._possible[rows]
+        return GivenLabels(self._given[rows], rows, known, possible)
 
     def _weighed(self, slices: tuple[Slice, ...], labeller: Labeller) -> Hypothesis:
         given, size = self._given, self._task.encoding.size
@@ -228,7 +289,7 @@ class Competition:
         if gain > calibration + channel.charge:
             return channel
         size = logs.shape[1]
-        return told(logs, given, np.where(np.eye(size) == 1.0, 1.0 - SELDOM, SELDOM / (size - 1)))
+        return told(logs, given, seldom(size, SELDOM))
 
     def _of_test(self, labeller: Labeller) -> float:
         return untouched(labeller.test, self._task.test.codes)

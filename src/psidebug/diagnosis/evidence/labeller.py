@@ -1,4 +1,8 @@
-"""One labeller from many opinions, calibrated on the test labels."""
+"""One labeller from many opinions: how much each is worth is learned from labels.
+
+Those of the test set are trusted. Training labels can teach as well, as far as it is known how they came about: with
+rates R(y | k) the given label y_i speaks for each true class k by as much.
+"""
 
 from __future__ import annotations
 
@@ -46,37 +50,55 @@ class Labeller:
         """Those whose opinion counts for nothing."""
         return tuple(name for name, weight in zip(self.names, self.weights, strict=True) if weight <= HEARD)
 
+    def about(self, opinions: Sequence[Opinion]) -> Labeller:
+        """The same weights and biases for what was said about other rows."""
+        return _told(opinions, self.weights, self.bias)
 
-def labeller_of(opinions: Sequence[Opinion], test_codes: Codes) -> Labeller:
-    """Learn the weights by penalised maximum likelihood; the problem is convex and the bounds are a ≥ 0."""
+
+def labeller_of(
+    opinions: Sequence[Opinion], test_codes: Codes, lesson: Floats | None = None, start: Labeller | None = None
+) -> Labeller:
+    """Learn the weights by penalised maximum likelihood, of the test labels and those of the lesson:
+
+        Σ_t log P(y_t | x_t) + Σ_i log Σ_k P(k | x_i) R(y_i | k),
+
+    subject to a ≥ 0. The lesson (N, K) is R(y_i | k), how likely the given label of each training row is for each class
+    that may be the true one; without it the problem is convex.
+    """
     said = np.stack([opinion.test for opinion in opinions])
-    count, points, size = said.shape
-    start = np.append(np.full(count, 1.0 / count), np.zeros(size - 1))
-    right = np.arange(points), test_codes
+    count, _, size = said.shape
+    likelihood = np.eye(size)[test_codes]
+    if lesson is not None:
+        said = np.concatenate([said, np.stack([opinion.train for opinion in opinions])], axis=1)
+        likelihood = np.concatenate([likelihood, lesson])
+    mean = np.full(count, 1.0 / count)
 
     def loss(values: Floats) -> tuple[float, Floats]:
         weights, bias = values[:count], values[count:]
-        logs = _combined(said, weights, np.append(0.0, bias))
-        residual = np.exp(logs)
-        residual[right] -= 1.0
-        away = weights - start[:count]
+        believed = np.exp(_combined(said, weights, np.append(0.0, bias)))
+        joint = believed * likelihood
+        total = np.maximum(joint.sum(axis=1), 1e-300)
+        residual = believed - joint / total[:, None]
+        away = weights - mean
         penalty = 0.5 * PULL * float(away @ away) + 0.5 * BIAS_PULL * float(bias @ bias)
         slope = np.append(
             np.einsum("jtk,tk->j", said, residual) + PULL * away, residual.sum(axis=0)[1:] + BIAS_PULL * bias
         )
-        return penalty - float(logs[right].sum()), slope
+        return penalty - float(np.log(total).sum()), slope
 
+    first = np.append(mean, np.zeros(size - 1)) if start is None else np.append(start.weights, start.bias[1:])
     bounds = [(0.0, None)] * count + [(None, None)] * (size - 1)
-    best = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x
+    best = minimize(loss, first, jac=True, method="L-BFGS-B", bounds=bounds).x
     weights, bias = best[:count], np.append(0.0, best[count:])
-    heard = np.stack([opinion.train for opinion in opinions])
-    return Labeller(
-        names=tuple(opinion.name for opinion in opinions),
-        weights=weights,
-        bias=bias,
-        train=_combined(heard, weights, bias),
-        test=_combined(said, weights, bias),
+    return _told(opinions, weights, bias)
+
+
+def _told(opinions: Sequence[Opinion], weights: Floats, bias: Floats) -> Labeller:
+    train, test = (
+        _combined(np.stack(said), weights, bias)
+        for said in ([each.train for each in opinions], [each.test for each in opinions])
     )
+    return Labeller(tuple(each.name for each in opinions), weights, bias, train, test)
 
 
 def _combined(logs: Floats, weights: Floats, bias: Floats) -> Floats:

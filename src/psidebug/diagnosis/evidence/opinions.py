@@ -34,6 +34,7 @@ from psidebug.diagnosis.evidence.speakers import (
     Speaker,
     few,
     folds_of,
+    in_order_of_ids,
     leaves_out,
     left_out,
     out_of_bag,
@@ -63,10 +64,7 @@ class Panel:
 
     def __post_init__(self) -> None:
         chance = np.random.default_rng(self.task.seed)
-        # In the order of their ids, so that the order in which the training rows came does not matter.
-        ids = self.task.rows
-        plain = np.array([str(each) for each in ids.tolist()]) if ids.dtype.kind == "O" else ids
-        self._order = np.argsort(plain, kind="stable")
+        self._order = in_order_of_ids(self.task)
         self.folds = np.empty(len(self._order), dtype=np.intp)
         self.folds[self._order] = folds_of(self.task.train.codes[self._order], chance)
         self.test_folds = folds_of(self.task.test.codes, chance)

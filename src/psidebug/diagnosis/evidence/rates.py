@@ -44,15 +44,15 @@ class Channel:
 
     @property
     def charge(self) -> float:
-        """½ log n for each rate that was learned; of many classes only those used, and log of how many there are.
+        """½ log n for each rate that was learned, and log 2 for the choice of their kind.
 
-        Even rates of two classes were looked for in both ways, and pay for both; so do those of many.
+        Of uneven rates only those that are used cost, and log K (K-1) each for which they are.
         """
-        each, size = 0.5 * float(np.log(max(len(self.posterior), 2))), len(self.rates)
-        if self.even or size == 2:
-            return 2.0 * each
+        each, size, kind = 0.5 * float(np.log(max(len(self.posterior), 2))), len(self.rates), float(np.log(2))
+        if self.even:
+            return each + kind
         used = int((self.rates[~np.eye(size, dtype=bool)] > USED).sum())
-        return used * (each + float(np.log(size * (size - 1))))
+        return used * (each + float(np.log(size * (size - 1)))) + kind
 
 
 def learned(
@@ -79,19 +79,36 @@ def learned(
         return Channel(rest.rates, posterior, rest.log_likelihood + untold, rest.even)
     probability = np.exp(log_probability) * (1.0 if possible is None else possible)
     even, free = (by_em(probability, given, known, even=even) for even in (True, False))
-    least = max(free.charge - even.charge, 0.5 * float(np.log(max(len(given), 2)))) + doubt * len(given)
-    return free if free.log_likelihood - even.log_likelihood > least else even
+    gain = free.log_likelihood - even.log_likelihood
+    return free if uneven_are_better(even, free, gain - doubt * len(given)) else even
 
 
-def by_em(probability: Floats, given: Codes, known: Codes | None, *, even: bool) -> Channel:
+def uneven_are_better(even: Channel, free: Channel, gain: float) -> bool:
+    """Whether rates that differ gain more than what they cost more, and at least ½ log n nats."""
+    return gain > max(free.charge - even.charge, 0.5 * float(np.log(max(len(even.posterior), 2))))
+
+
+def seldom(size: int, share: float) -> Floats:
+    """Even rates (K, K): this share of the labels is wrong."""
+    return np.where(np.eye(size) == 1.0, 1.0 - share, share / (size - 1))
+
+
+def by_em(
+    probability: Floats,
+    given: Codes,
+    known: Codes | None,
+    *,
+    even: bool,
+    start: Floats | None = None,
+    rounds: int = ROUNDS,
+) -> Channel:
     """The likeliest rates of one kind, for P(k | x) (n, K)."""
     size = probability.shape[1]
-    rates = np.full((size, size), START / (size - 1))
-    np.fill_diagonal(rates, 1.0 - START)
+    rates = seldom(size, START) if start is None else start
     pretended = np.full((size, size), WRONG)
     np.fill_diagonal(pretended, RIGHT)
     recorded = np.eye(size)[given]
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         posterior, _ = _posterior(probability, rates, given, known)
         counts = posterior.T @ recorded + pretended
         before, rates = rates, _evened(counts) if even else counts / counts.sum(axis=1, keepdims=True)
@@ -103,9 +120,7 @@ def by_em(probability: Floats, given: Codes, known: Codes | None, *, even: bool)
 
 def _evened(counts: Floats) -> Floats:
     """Rates (K, K) of one ε, the share of all counts that are off the diagonal."""
-    size = len(counts)
-    wrong = 1.0 - float(np.trace(counts) / counts.sum())
-    return np.where(np.eye(size) == 1.0, 1.0 - wrong, wrong / (size - 1))
+    return seldom(len(counts), 1.0 - float(np.trace(counts) / counts.sum()))
 
 
 def told(log_probability: Floats, given: Codes, rates: Floats) -> Channel:
