@@ -11,7 +11,7 @@ import pytest
 from psidebug.bench.peers import command, grid, speed
 from psidebug.bench.peers.contest import Finding, Peer
 from psidebug.bench.peers.grid import Cell
-from psidebug.bench.peers.harness import FIELDS, Ground, forget, judged, measure, run_peers
+from psidebug.bench.peers.harness import FIELDS, FOUND, Ground, forget, judged, measure, run_peers
 from psidebug.bench.peers.roster import named
 from psidebug.bench.peers.table import page_of
 from psidebug.bench.results import append_lines, read_lines
@@ -150,3 +150,13 @@ def test_the_page_is_honest_where_psi_is_behind(tmp_path: Path) -> None:
     assert "in 1 of the 2 columns" in made
     assert "| logistic, random, linear | 0.100 | 0.200 | **0.250** |" in made
     assert "- cleanlab: cleanlab is not installed; everywhere." in made
+
+
+def test_the_page_has_the_detection_curves_of_methods_that_ran_everywhere(tmp_path: Path) -> None:
+    out = tmp_path / "peers.csv"
+    found = dict(zip(FOUND, (0.1, 0.4, 0.7, 0.9), strict=True))
+    lines = [line_of("Psi", 0.9, **found), line_of("Psi", 0.7, data="odd_even", **dict.fromkeys(FOUND, 0.5))]
+    append_lines(out, [*lines, line_of(JUDGE.name, 0.9, **found)], FIELDS)
+    made = page_of(out, tmp_path / "none.csv", {}).split("## Found after")[1].split("## Fewer")[0]
+    assert "| Psi | 0.80 | 0.30 | 0.45 | 0.60 | 0.70 |" in made  # means of two data sets
+    assert JUDGE.name not in made, "it was measured on one of them"

@@ -9,7 +9,8 @@ training labels through the noisy channel of their group, test labels as they ar
 learns from the slices that it accuses. "The labels are right" is R = 1. What a hypothesis gains on that must exceed its
 charge: log(conditions looked at) for each slice, ½ log n for each rate, and (N/M) χ²/2 for the p numbers that calibrate
 the labeller on M test points and are then applied to N training rows: what chance gains on clean labels, by the 95%
-point of χ² with p degrees of freedom.
+point of χ² with p degrees of freedom. Scattered errors have a second account, by a labeller who also learns from the
+training labels: :mod:`psidebug.diagnosis.evidence.accounts`.
 """
 
 from __future__ import annotations
@@ -141,6 +142,8 @@ class Competition:
             self._possible |= self._known[:, None] == np.arange(task.encoding.size)
         # What chance gains for each row by the biases of the classes, K-1 numbers calibrated on M test points.
         self._doubt = 0.5 * float(chi2.ppf(0.95, task.encoding.size - 1)) / len(task.test)
+        everyone = np.ones(len(task.train), dtype=bool)
+        self._open = everyone if self._possible is None else self._possible.sum(axis=1) > 1
         self._opinions: list[Opinion] = []
         self._accounted: float | None = None
         self._right = 0.0
@@ -164,7 +167,7 @@ class Competition:
         if self._stated is not None:
             return scattered
         given = self._labels(scattered.groups == 0)
-        right, wrong = (told(self._opinions, self._task.test.codes, given) for told in (as_right, as_wrong))
+        right, wrong = (account(self._opinions, self._task.test.codes, given) for account in (as_right, as_wrong))
         evidence, charge = wrong.log_likelihood - right.log_likelihood, wrong.channel.charge
         if evidence <= charge:
             return scattered
@@ -188,11 +191,11 @@ class Competition:
             return True
         inside = accused.groups > 0
         opinions, given = self._panel.hear(self._unlearned(inside)), self._labels(~inside)
-        right, wrong = (told(opinions, self._task.test.codes, given) for told in (as_right, as_wrong))
+        right, wrong = (account(opinions, self._task.test.codes, given) for account in (as_right, as_wrong))
         surplus = max(right.log_likelihood, wrong.log_likelihood - wrong.channel.charge)
         labeller = (right if surplus == right.log_likelihood else wrong).labeller
         for group, each in enumerate(accused.slices, start=1):
-            own = accused.groups == group
+            own = (accused.groups == group) & self._open
             channel = self._channel(labeller.train[own], own, scattered=False)
             surplus += channel.log_likelihood - channel.charge - _choice(each)
         return surplus > self._accounted
@@ -225,10 +228,8 @@ class Competition:
 
     def _labels(self, own: Mask) -> GivenLabels:
         """Those of these rows whose truth is open."""
-        rows = in_order_of_ids(self._task)
-        rows = rows[own[rows]]
-        if self._possible is not None:
-            rows = rows[self._possible[rows].sum(axis=1) > 1]
+        order = in_order_of_ids(self._task)
+        rows = order[(own & self._open)[order]]
         known = None if self._known is None else self._known[rows]
         possible = None if self._possible is None else self._possible[rows]
         return GivenLabels(self._given[rows], rows, known, possible)
