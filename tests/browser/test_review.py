@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from psidebug.datasets.digits import mislabelled_digits
 from psidebug.review.desk import Desk
@@ -105,6 +105,21 @@ def test_bulk_is_one_step_and_can_be_left(room: Room, arrive: Arrive) -> None:
     assert len(room.desk.store.log()) == 1
     ann.press("u")
     ann.expect_progress(f"0 of {count} decided")
+    assert ann.messages == []
+
+
+def test_a_key_before_the_bulk_dialog_is_there_decides_nothing(room: Room, arrive: Arrive) -> None:
+    ann = arrive()
+    held: list[Route] = []
+    ann.page.route("**/queue?*", lambda route: held.append(route))
+    ann.press("b", "c")
+    expect(ann.page.locator("#bulk")).to_be_hidden()
+    for route in held:
+        route.continue_()
+    ann.page.unroute("**/queue?*")
+    expect(ann.page.locator("#bulk")).to_be_visible()
+    ann.press("Escape")
+    assert room.desk.store.log() == []
     assert ann.messages == []
 
 

@@ -208,8 +208,10 @@ function pinFirst() {
   else announce("There is no single error that this row explains.");
 }
 
+let opening = false; // a key meant for the dialog must not decide the row in focus
 async function openBulk() {
-  await list();
+  opening = true;
+  try { await list(); } finally { opening = false; }
   const [count, wrong, decided] = ["matching", "wrong", "decided"].map((name) => Number(marked()[name]));
   if (!count) return;
   Object.assign($("bulk").dataset, { count, wrong });
@@ -317,7 +319,7 @@ document.addEventListener("keydown", (event) => {
     if (leaves && !event.target.closest("dialog")) { event.target.blur(); event.preventDefault(); }
     return;
   }
-  if (event.repeat && !HELD.has(event.key)) return;
+  if (opening || (event.repeat && !HELD.has(event.key))) return;
   const dialog = document.querySelector("dialog[open]");
   if (dialog) {
     const all = dialog.id === "bulk" && [...dialog.querySelectorAll("[data-bulk]")].find((each) => each.dataset.key === event.key);
