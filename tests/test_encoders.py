@@ -18,7 +18,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler, TargetEncoder
 
 from psidebug import learner as learners
 from psidebug.encoders import encoded
-from psidebug.task import Task
+from psidebug.learner import final_step
+from psidebug.task import LabelledSet, Task
 
 ROWS, TEST = 120, 40
 
@@ -118,3 +119,25 @@ def test_a_learner_without_steps_has_no_encoding() -> None:
     X = np.random.default_rng(0).normal(size=(ROWS, 3))
     assert encoded(LogisticRegression(), X) is None
     assert encoded(make_pipeline(LogisticRegression()), X) is None
+
+
+def test_with_other_options_of_the_learner_nothing_is_encoded_again() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(ROWS, 3)), rng.integers(2, size=ROWS)
+    task = Task.of(make_pipeline(Counting(), LogisticRegression(C=0.5)), X, y, X[:TEST], y[:TEST])
+    again = task.refit(1 - y)
+    before = Counting.fits
+    other = task.with_options(logisticregression__C=5.0)
+    assert final_step(other.refit(1 - y)).C == 5.0
+    assert final_step(again).C == 0.5
+    assert Counting.fits == before
+
+
+def test_margins_of_the_tasks_own_model_are_looked_up_and_cannot_be_spoilt() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(ROWS, 3)), rng.integers(2, size=ROWS)
+    task = Task.of(LogisticRegression(), X, y, X[:TEST], y[:TEST])
+    first = task.margins(task.learner, task.test)
+    np.testing.assert_array_equal(first, task.margins(task.learner, LabelledSet(task.test.features, task.test.codes)))
+    first[:] = 0.0
+    assert task.margins(task.learner, task.test).any()

@@ -196,6 +196,12 @@ class Task:
         others = (self.test,) if self.validation is None else (self.test, self.validation)
         return encoded(self.learner, self.train.features, *(each.features for each in others))
 
+    def with_options(self, **options: Any) -> Task:
+        """The task with other options of its learner, such that its features stay the same: encoded once is enough."""
+        other = replace(self, learner=learners.fresh(self.learner).set_params(**options))
+        vars(other)["encoded"] = self.encoded
+        return other
+
     def after(self, codes: Codes) -> Task:
         """The task of the next round: the same rows with these labels (N,), the learner trained on them, its errors."""
         model = self.refit(codes, rows=np.arange(len(codes)))  # the whole Pipeline, as the next round may ask about it
@@ -219,6 +225,15 @@ class Task:
 
         The sign always agrees with the model's own prediction, ties included.
         """
+        if model is self.learner and on is self.test:
+            return self._margins_of_tests.copy()
+        return self._margins(model, on)
+
+    @cached_property
+    def _margins_of_tests(self) -> npt.NDArray[np.float64]:
+        return self._margins(self.learner, self.test)
+
+    def _margins(self, model: learners.Classifier, on: LabelledSet) -> npt.NDArray[np.float64]:
         scores = learners.scores(model, on.features, self.encoding.native_codes, self.encoding.size)
         margins = learners.margins(scores, on.codes)
         smallest = margins.min(axis=1)

@@ -18,14 +18,12 @@ import pickle
 import time
 from collections import OrderedDict
 from collections.abc import Iterator
-from dataclasses import replace
 
 import joblib
 import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
-from psidebug import learner as learners
 from psidebug.errors import LearnerFailed, UnknownOption
 from psidebug.graybox.protocol import Floats, Worlds
 from psidebug.labels import Codes
@@ -131,9 +129,7 @@ def _one_threaded(task: Task) -> Task:
     """The task with a learner that uses one thread, whatever its options say."""
     options = task.learner.get_params()
     threaded = [key for key in options if key.split("__")[-1] in THREAD_OPTIONS and options[key] != 1]
-    if not threaded:
-        return task
-    return replace(task, learner=learners.fresh(task.learner).set_params(**dict.fromkeys(threaded, 1)))
+    return task.with_options(**dict.fromkeys(threaded, 1)) if threaded else task
 
 
 def _key(world: Codes) -> bytes:
