@@ -191,6 +191,12 @@ class Task:
         )
 
     @cached_property
+    def in_order_of_ids(self) -> npt.NDArray[np.intp]:
+        """All training rows, in an order that does not depend on how they came."""
+        plain = np.array([str(each) for each in self.rows.tolist()]) if self.rows.dtype.kind == "O" else self.rows
+        return np.argsort(plain, kind="stable")
+
+    @cached_property
     def encoded(self) -> Encoded | None:
         """What the final estimator sees, where the labels have no part in it: the same in every world."""
         others = (self.test,) if self.validation is None else (self.test, self.validation)

@@ -71,6 +71,13 @@ def test_what_a_person_says_is_what_a_row_gets(annotators: Any) -> None:
     assert any("before the review" in note for note in reviewed.notes)
 
 
+def test_figures_of_explanations_are_those_from_before_the_review(annotators: Any) -> None:
+    found, _ = annotators
+    reviewed = found.reviewed(rejected=rows_of(found)[:3])
+    assert found.explanations["proved"].any()
+    pd.testing.assert_frame_equal(reviewed.explanations, found.explanations)
+
+
 def test_a_second_review_remembers_the_first(annotators: Any) -> None:
     found, _ = annotators
     rows = rows_of(found)
@@ -141,3 +148,18 @@ def test_errors_that_no_label_moves_have_no_cause_and_that_is_an_answer() -> Non
     assert found.corrected == 0
     assert "The labels are probably not to blame" in found.verdict
     assert any("no change of labels takes the errors away" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("points", [10, 20])
+def test_of_a_class_without_test_rows_no_label_is_changed_however_small_the_test_set(points: int) -> None:
+    rng = np.random.default_rng(1)
+    y = rng.integers(3, size=1000)
+    X = rng.normal(size=(1000, 4)) + 1.2 * np.eye(3, 4)[y]
+    given = np.where(rng.random(900) < 0.1, rng.integers(3, size=900), y[:900])
+    told = np.flatnonzero(y[900:] < 2)[:points] + 900
+    found = psidebug.debug(LogisticRegression(), X[:900], given, X[told], y[told], check_fidelity=False)
+    assert found.tried, "something was tried"
+    for each in found.tried:
+        changed = each.codes != given
+        assert not (given[changed] == 2).any()
+        assert not (each.codes[changed] == 2).any()

@@ -402,6 +402,19 @@ def test_classes_with_few_rows_and_many_classes() -> None:
     assert (best.condition, task.encoding.classes[best.given]) == ("source = web", "c")
 
 
+def test_the_part_that_is_searched_does_not_depend_on_the_order_of_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_CELLS", 4 * 500)
+    monkeypatch.setattr(module, "LEAST_SEARCHED", 100)
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(4000, 2)), rng.integers(2, size=4000)
+    other = rng.permutation(4000)
+    orders = [np.arange(4000), other]
+    tasks = [Task.of(LogisticRegression(), X[order], y[order], X[:9], y[:9], rows=order) for order in orders]
+    one, two = (set(order[module.searched(task)].tolist()) for order, task in zip(orders, tasks, strict=True))
+    assert one == two
+    assert len(one) < 4000
+
+
 def test_of_many_rows_a_part_is_searched_and_all_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     frame = crossed(4000)
     scores = (frame["city"] == "Lima").to_numpy() + 0.3 * noise(4000)

@@ -162,7 +162,7 @@ class Diagnosis:
         ``evidence`` in nats must exceed its ``charge``, and the ``gain`` of the model retrained on ``corrected`` labels
         its ``gain_error`` (twice that for scattered errors), for the explanation to be ``proved``.
         """
-        return explanations_frame(self.task, self.hypotheses, self.tried)
+        return explanations_frame(self.task, self._unreviewed or self.hypotheses, self.tried)
 
     def explained(self, most: int = BUGS_EXPLAINED) -> tuple[Causes, ...]:
         """The bugs that are most confidently wrong, each with its first causes; :meth:`explain` says more of one."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from psidebug.diagnosis.evidence.hypotheses import Competition, Hypothesis
+from psidebug.diagnosis.evidence.hypotheses import LEAST_TEST_ROWS_OF_A_CLASS, Competition, Hypothesis
 from psidebug.diagnosis.evidence.opinions import Panel
 from psidebug.diagnosis.evidence.rates import Floats
 from psidebug.diagnosis.evidence.shift import shifted_slices
@@ -194,7 +194,12 @@ def propose(
         if np.any(part != whole) and np.any(part != task.train.codes):
             candidates.append((f"rows with {told}, where a model without them disagrees", part, each))
     tried = []
-    for done, (explanation, codes, origin) in enumerate(candidates, start=1):
+    known = np.bincount(task.test.codes, minlength=task.encoding.size) >= LEAST_TEST_ROWS_OF_A_CLASS
+    for done, (explanation, moved, origin) in enumerate(candidates, start=1):
+        # Of a class with hardly any test rows nothing is known: its labels stay, and none becomes it.
+        codes = np.where(known[task.train.codes] & known[moved], moved, task.train.codes)
+        if not np.any(codes != task.train.codes):
+            continue
         # Labels that the learner cannot be trained on (all of one class; too few of one for its own
         # cross-validation) are no correction.
         with suppress(LearnerFailed):

@@ -143,7 +143,9 @@ def searched(task: Task) -> Ints:
     rows = len(task.train)
     tables = [task.train.features] if task.metadata is None else [task.train.features, task.metadata]
     most = max(LEAST_SEARCHED, int(MOST_CELLS / sum(map(_width, tables))))
-    return np.arange(rows) if rows <= most else np.sort(np.random.default_rng(0).choice(rows, most, replace=False))
+    if rows <= most:
+        return np.arange(rows)
+    return np.sort(task.in_order_of_ids[np.random.default_rng(0).choice(rows, most, replace=False)])
 
 
 def _width(table: Table) -> float:

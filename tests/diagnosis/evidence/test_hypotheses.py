@@ -293,6 +293,23 @@ def test_scattered_errors_are_told_by_who_learns_from_training_labels_too(seed: 
     assert surplus(found) >= surplus(sceptical)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_row_that_is_surely_right_changes_nothing_when_a_person_says_so(seed: int) -> None:
+    """Also not the kind of rates: what is uncertain about the labeller has been weighed."""
+    drawn = Drawn(seed, train=1500, test=60)
+    wrong = (drawn.truth == 1) & (drawn.rng.random(1500) < 0.15)
+    drawn.given = np.where(wrong, 0, drawn.truth)
+    competition, _ = drawn.competition()
+    found = competition.accounted(competition.scattered())
+    assert found.rates[0][1, 0] > 3 * found.rates[0][0, 1]
+    known = np.full(1500, -1)
+    surest = int(found.p_wrong(drawn.given).argmin())
+    known[surest] = drawn.given[surest]
+    again = found.knowing(drawn.given, known)
+    np.testing.assert_allclose(again.rates[0], found.rates[0], atol=0.01)
+    np.testing.assert_allclose(again.posterior, found.posterior, atol=0.02)
+
+
 def test_of_clean_labels_and_of_a_stated_prior_there_is_no_other_account() -> None:
     for seed in range(5):
         competition, _ = Drawn(seed).competition()

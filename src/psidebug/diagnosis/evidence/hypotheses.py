@@ -26,7 +26,7 @@ from psidebug.diagnosis.evidence.accounts import GivenLabels, as_right, as_wrong
 from psidebug.diagnosis.evidence.labeller import Labeller, labeller_of
 from psidebug.diagnosis.evidence.opinions import Panel
 from psidebug.diagnosis.evidence.rates import Channel, Floats, Mask, learned, seldom, told, untouched
-from psidebug.diagnosis.evidence.speakers import Opinion, in_order_of_ids
+from psidebug.diagnosis.evidence.speakers import Opinion
 from psidebug.diagnosis.slices import Slice
 from psidebug.labels import Codes
 from psidebug.task import Task
@@ -183,6 +183,7 @@ class Competition:
             posterior=posterior,
             evidence=evidence,
             charge=charge,
+            doubt=0.0,  # what is uncertain about the labeller was weighed with the rates
         )
 
     def confirmed(self, accused: Hypothesis) -> bool:
@@ -228,7 +229,7 @@ class Competition:
 
     def _labels(self, own: Mask) -> GivenLabels:
         """Those of these rows whose truth is open."""
-        order = in_order_of_ids(self._task)
+        order = self._task.in_order_of_ids
         rows = order[(own & self._open)[order]]
         known = None if self._known is None else self._known[rows]
         possible = None if self._possible is None else self._possible[rows]

@@ -34,7 +34,6 @@ from psidebug.diagnosis.evidence.speakers import (
     Speaker,
     few,
     folds_of,
-    in_order_of_ids,
     leaves_out,
     left_out,
     out_of_bag,
@@ -64,7 +63,7 @@ class Panel:
 
     def __post_init__(self) -> None:
         chance = np.random.default_rng(self.task.seed)
-        self._order = in_order_of_ids(self.task)
+        self._order = self.task.in_order_of_ids
         self.folds = np.empty(len(self._order), dtype=np.intp)
         self.folds[self._order] = folds_of(self.task.train.codes[self._order], chance)
         self.test_folds = folds_of(self.task.test.codes, chance)

@@ -220,13 +220,6 @@ def folds_of(codes: Codes, rng: np.random.Generator) -> Rows:
     return folds
 
 
-def in_order_of_ids(task: Task) -> Rows:
-    """All training rows, so that the order in which they came does not matter."""
-    ids = task.rows
-    plain = np.array([str(each) for each in ids.tolist()]) if ids.dtype.kind == "O" else ids
-    return np.argsort(plain, kind="stable")
-
-
 def few(rows: Rows, seed: int) -> Rows:
     """``MOST_ROWS`` of them at most, drawn."""
     return rows if len(rows) <= MOST_ROWS else np.random.default_rng(seed).choice(rows, MOST_ROWS, replace=False)
