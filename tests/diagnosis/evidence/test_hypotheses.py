@@ -14,6 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 from psidebug.diagnosis.conditions import Condition
+from psidebug.diagnosis.evidence.accounts import GivenLabels, as_right, as_wrong
 from psidebug.diagnosis.evidence.hypotheses import SELDOM, Competition, Hypothesis
 from psidebug.diagnosis.evidence.opinions import Panel
 from psidebug.diagnosis.evidence.speakers import Opinion
@@ -308,6 +309,28 @@ def test_a_row_that_is_surely_right_changes_nothing_when_a_person_says_so(seed: 
     again = found.knowing(drawn.given, known)
     np.testing.assert_allclose(again.rates[0], found.rates[0], atol=0.01)
     np.testing.assert_allclose(again.posterior, found.posterior, atol=0.02)
+
+
+def test_where_neither_account_is_likely_the_one_that_gains_a_little_ranks() -> None:
+    """Eight per cent of 150 labels wrong, 40 test points: too little to tell, for two of three draws by one nat."""
+    seen = set()
+    for seed in (0, 3, 5, 6, 19, 33):
+        drawn = Drawn(seed, train=150, test=40).flip(0.08)
+        competition, _ = drawn.competition()
+        sceptical = competition.scattered()
+        found = competition.accounted(sceptical)
+        everything = GivenLabels(drawn.given, np.arange(150))
+        opinions = [Opinion("oracle", drawn.logs[:150], drawn.logs[150:])]
+        right, wrong = (account(opinions, drawn.y_test, everything) for account in (as_right, as_wrong))
+        gain = wrong.log_likelihood - right.log_likelihood
+        assert not found.likely
+        assert gain < wrong.channel.charge
+        assert (found is sceptical) == (gain <= 1.0)
+        if found is not sceptical:
+            np.testing.assert_allclose(found.posterior, wrong.channel.posterior, atol=1e-6)
+            assert surplus(found) == pytest.approx(max(surplus(sceptical), gain - wrong.channel.charge), abs=1e-6)
+        seen.add(found is sceptical)
+    assert seen == {True, False}
 
 
 def test_of_clean_labels_and_of_a_stated_prior_there_is_no_other_account() -> None:

@@ -38,6 +38,8 @@ LEAST_TEST_ROWS_OF_A_CLASS = 3
 """Of a class with fewer test rows nothing is known."""
 ACCUSED = 0.05
 """A slice is accused if at least this share of its labels is probably wrong."""
+A_LITTLE = 1.0
+"""Nats that scattered errors gain by chance, or where a slice was mislabelled, at most."""
 SELDOM = 0.001
 """The noise rate where nothing speaks for errors: it keeps the rows in order."""
 
@@ -161,17 +163,17 @@ class Competition:
 
         It knows more, and is believed where its errors gain more nats than they cost: see
         :mod:`psidebug.diagnosis.evidence.accounts`. Where they do not, labels that are wrong together may have taught
-        it, and who trusts the test labels alone is the better witness. The evidence is that of the account which says
-        more of it.
+        it, and who trusts the test labels alone is the better witness; unless that one has nothing to tell either, and
+        errors gain a little. The evidence is that of the account which says more of it.
         """
         if self._stated is not None:
             return scattered
         given = self._labels(scattered.groups == 0)
         right, wrong = (account(self._opinions, self._task.test.codes, given) for account in (as_right, as_wrong))
         evidence, charge = wrong.log_likelihood - right.log_likelihood, wrong.channel.charge
-        if evidence <= charge:
+        if evidence <= charge and (scattered.likely or evidence <= A_LITTLE):
             return scattered
-        self._accounted = wrong.log_likelihood - charge
+        self._accounted = wrong.log_likelihood - charge if evidence > charge else None
         posterior = np.eye(self._task.encoding.size)[self._given]
         posterior[given.rows] = wrong.channel.posterior
         if evidence - charge < scattered.evidence - scattered.charge:
