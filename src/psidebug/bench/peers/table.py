@@ -11,6 +11,7 @@ from psidebug.bench.peers.grid import DATA, NOISES, TESTS
 from psidebug.bench.peers.harness import FOUND
 from psidebug.bench.peers.results import BEHIND, PSI, Results
 from psidebug.bench.peers.roster import PEERS
+from psidebug.bench.peers.words import ABOUT, METHOD, SHORT
 
 NOISE_NAMES = {
     "random": "Wrong at random: 10% of the labels moved to another class",
@@ -18,57 +19,9 @@ NOISE_NAMES = {
     "systematic": "A slice: all rows of a condition marked with one class, about 10% of the labels wrong",
     "none": "No label is wrong",
 }
+WORSE = 5e-4
+"""A model is worse if its validation error is higher by more than this."""
 LEARNER_NAMES = {"logistic": "Logistic regression", "boosting": "Boosted trees (LightGBM)"}
-ABOUT = f"""# Psi beside its peers
-
-`psi bench peers` makes this page, its picture and the file of results. All methods see the same rows; none is told
-which labels are wrong. Numbers are average precision for finding the wrong labels (1 is perfect, chance is
-the share of wrong labels), means over the reporting seeds. **Bold** in Psi's row: more than {BEHIND} behind the first.
-*Italic*: the first of its column. – : not measured, with the reason below.
-
-![Average precision of each method by kind of error](images/peers.svg)
-"""
-SHORT = """## What falls short of the goals, and what was tried
-
-The goals were: first or within 0.02 of the first in every column; never a worse model by the automatic choice; faster
-than every peer that uses test points, and than cleanlab's five folds.
-
-- **Finding.** Every column in which Psi is more than 0.02 behind is listed at the head of this page. With few test
-  points and labels wrong at random there were many: a hundred test labels say little about whom to believe. Leaving
-  each row out instead of folds gained 0.01 to 0.03, even noise rates 0.01 (decision 18); a stronger pull of all
-  opinions to their plain mean lost. What helped was to learn from the training labels, too, together with how often
-  they are wrong (decision 19): 0.03 to 0.09, on tuning seeds.
-- **The automatic choice** is judged by the test set, with a standard error. Where it is worse than before, it is bold.
-- **Speed.** A method that trains once and multiplies matrices is faster, and so is cleanlab: Psi trains the learner 10
-  to 25 times, asks a forest, searches slices and proves its corrections by retraining, with two controls. On learners
-  that train in milliseconds the rest weighs most, which is why its time in fits is large for logistic regression.
-  Done so far: one fit instead of three for each opinion, steps that never see a label fitted once (decisions 17, 18).
-"""
-METHOD = """## How it was measured
-
-- Data, noise and learners are those of `psi datasets`. "A slice" is a condition on one column (or one word) under which
-  every row is marked with one class, chosen by the seed so that about 10% of the labels become wrong.
-- Seeds 0 to 4 are for reporting; settings were chosen on seeds from 1000. One thing to know: that Psi was behind on
-  random errors with 100 test points was seen on reporting seeds, and even noise rates (decision 18) and one account of
-  all labels (decision 19) were looked for because of it; they were chosen and measured on seeds from 1000. Wrong test
-  labels are 5%, scattered.
-- All methods of a task run one after the other, in one process with one thread. The machine has other work at times:
-  times are good for orders of magnitude.
-- Peers see the features as they reach the final estimator; Psi the user's table and pipeline. Methods of nearest
-  neighbours get the logistic learner's encoding, standardised.
-- *Correcting the first n*, n the number of wrong labels: with two classes a label is flipped, with more it moves to the
-  likeliest other class by 5 folds of the same learner on the given labels, for all methods alike.
-- *Automatic choice*: Psi's `repaired_labels`; cleanlab without the rows of `find_label_issues`; Rain's idea without the
-  rows it deletes; the judge's class where it gives the given label less than ½.
-- Time is all that a method does, from data to ranking, as a multiple of one fit of the learner; one thread.
-- cleanlab, KNN-Shapley, Data-OOB, DataScope and CatBoost's importance are their authors' packages. All others are
-  our own code: BoostIn by its formula, and the ideas of DUTI and Rain with settings of ours (DUTI: trusted items count
-  100 times, 8 prices of a flip; Rain: 1% of the rows deleted a round, 20 rounds at most), not their authors' programs.
-- BoostIn *by gradient* leaves out the curvature term, which makes a leaf of one label invisible. Added because it
-  was the stronger rival on slices, seen on seeds 1000 and 1001.
-- A method expected to take too long on a task (15 s for the results kept here) is not run there. That depends on the
-  machine and its load, so a mean may be over fewer seeds than Psi's.
-"""
 
 
 def page_of(out: Path, speed: Path, absences: Mapping[str, str]) -> str:
@@ -80,7 +33,7 @@ def page_of(out: Path, speed: Path, absences: Mapping[str, str]) -> str:
         parts += [f"## {title}", *(_precision(main.where(learner=learner, noise=noise), noise) for noise in NOISES[:3])]
     parts += ["## Found after looking at some of the rows", *_found(main)]
     parts += ["## Fewer test points, and wrong test labels", _by_points(everything)]
-    parts += ["## Validation error after the automatic choice", _automatic(main)]
+    parts += ["## Validation error after the automatic choice", _automatic(everything, main)]
     parts += ["## Validation error after correcting the first n", _top_n(main)]
     parts += ["## Cost", _cost(main), _speed(speed)]
     parts += [
@@ -171,27 +124,36 @@ def _standing(everything: Results) -> str:
 
 
 def _seeds(everything: Results) -> str:
-    """Which seeds were measured, by test points."""
+    """Which seeds of which data sets were measured, by test points."""
     told: dict[str, list[str]] = {}
     for wrong in everything.values("wrong_test"):
         for test in everything.where(wrong_test=wrong).values("test"):
             some = everything.where(test=test, wrong_test=wrong)
-            seeds = ", ".join(sorted(some.values("seed"), key=int))
-            count = len(some.values("data"))
-            words = f"{test} test points" + (", 5% of their labels wrong" if wrong == "1" else "")
-            told.setdefault(f"of {count} data sets seed{'s' * (',' in seeds)} {seeds}", []).append(words)
-    return "; ".join(f"with {' or '.join(words)} {seeds}" for seeds, words in told.items())
+            seeds: dict[str, list[str]] = {}
+            for data in some.values("data"):
+                found = sorted(some.where(data=data).values("seed"), key=int)
+                seeds.setdefault(f"seed{'s' * (len(found) > 1)} {', '.join(found)}", []).append(data)
+            measured = " and ".join(
+                f"{each} of {', '.join(names) if len(names) < 4 else f'{len(names)} data sets'}"
+                for each, names in seeds.items()
+            )
+            points = f"{test} test points" + (", 5% of their labels wrong" if wrong == "1" else "")
+            told.setdefault(measured, []).append(points)
+    return "; ".join(f"with {' or '.join(points)}: {measured}" for measured, points in told.items())
 
 
 def _behind(means: Mapping[tuple[str, ...], float], behind: Mapping[tuple[str, ...], float]) -> str:
     """Every column in which Psi is behind, the worst first."""
     rows = []
     for place in sorted((place for place, gap in behind.items() if gap > BEHIND), key=lambda place: -behind[place]):
-        data, learner, noise, test, wrong = place
         name, value = _first(means, place)
-        points = f"{test} test points" + (", 5% of their labels wrong" if wrong == "1" else "")
-        rows.append([f"{data}, {learner}, {noise}, {points}", f"**{means[(PSI, *place)]:.3f}**", f"{value:.3f}", name])
+        rows.append([_place(place), f"**{means[(PSI, *place)]:.3f}**", f"{value:.3f}", name])
     return _table([f"more than {BEHIND} behind", "Psi", "the first", "which is"], rows) if rows else ""
+
+
+def _place(place: tuple[str, ...]) -> str:
+    data, learner, noise, test, wrong = place
+    return f"{data}, {learner}, {noise}, {test} test points" + (", 5% of their labels wrong" if wrong == "1" else "")
 
 
 def _first(means: Mapping[tuple[str, ...], float], place: tuple[str, ...]) -> tuple[str, float]:
@@ -234,10 +196,24 @@ def _beside(some: Results) -> str:
     return f"{text} / {whole[best]:.3f} ({best})"
 
 
-def _automatic(main: Results) -> str:
+def _automatic(everything: Results, main: Results) -> str:
     """Errors clean and noisy, and after each tool's own choice; bold where it is worse than before."""
-    return "**Bold**: worse than before.\n\n" + _errors(
-        main, "auto", [peer.name for peer in PEERS if peer.chooses], NOISES
+    choosing = [peer.name for peer in PEERS if peer.chooses]
+    by = ("data", "learner", "noise", "test", "wrong_test")
+    told = []
+    for method in choosing:
+        some = everything.where(method=method)
+        before, after = (some.means(measure, by) for measure in ("noisy", "auto"))
+        worse = [place for place in after if after[place] > before[place] + WORSE]
+        if after:
+            told.append(f"{method} {len(worse)} of {len(after)}")
+        if method == PSI and worse:
+            told[-1] += (
+                " (" + "; ".join(f"{_place(each)}: {before[each]:.3f} → {after[each]:.3f}" for each in worse) + ")"
+            )
+    return (
+        f"In how many columns, of all measured, the automatic choice made the model worse: {', '.join(told)}. "
+        "With all test points (**bold**: worse than before):\n\n" + _errors(main, "auto", choosing, NOISES)
     )
 
 
@@ -264,7 +240,7 @@ def _errors(main: Results, measure: str, methods: Sequence[str], noises: Sequenc
 def _error(value: float | None, before: float) -> str:
     if value is None:
         return "–"
-    return f"**{value:.3f}**" if value > before + 5e-4 else f"{value:.3f}"
+    return f"**{value:.3f}**" if value > before + WORSE else f"{value:.3f}"
 
 
 def _cost(main: Results) -> str:
