@@ -108,6 +108,7 @@ def test_bulk_is_one_step_and_can_be_left(room: Room, arrive: Arrive) -> None:
     assert ann.messages == []
 
 
+@pytest.mark.thorough
 def test_a_key_before_the_bulk_dialog_is_there_decides_nothing(room: Room, arrive: Arrive) -> None:
     ann = arrive()
     held: list[Route] = []
@@ -308,6 +309,7 @@ def test_a_key_pressed_before_the_next_row_is_there_decides_nothing(room: Room, 
     assert len(room.desk.store.log()) == 1
 
 
+@pytest.mark.thorough
 def test_a_pinned_bug_shows_its_causes(room: Room, arrive: Arrive) -> None:
     ann = arrive()
     (bug, _), *_ = room.desk.queue.bugs_of(ann.at)
@@ -405,6 +407,7 @@ def test_the_verdicts_and_the_model_are_above_the_fold(arrive: Arrive, size: Any
         expect(ann.page.locator(place)).to_be_in_viewport(ratio=1)
 
 
+@pytest.mark.thorough
 def test_letters_and_arrows_in_a_filter_choose_and_decide_nothing(room: Room, arrive: Arrive) -> None:
     ann = arrive()
     ann.press("/")

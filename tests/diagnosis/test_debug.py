@@ -156,6 +156,7 @@ sys.stdout.write("".join(found.repaired_labels) + found.verdict)
 """
 
 
+@pytest.mark.thorough
 def test_the_number_of_threads_changes_no_digit() -> None:
     def told(threads: str) -> str:
         env = os.environ | {"OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads, "MKL_NUM_THREADS": threads}

@@ -187,7 +187,11 @@ def test_separable_classes_without_a_penalty_have_no_best_fit(planted: Planted) 
 @pytest.mark.parametrize(
     # Not GradientBoostingClassifier: of equally good splits it draws one, and a further column changes the draw.
     "model",
-    [precise_logistic(), HistGradientBoostingClassifier(max_iter=20, min_samples_leaf=5), GaussianNB()],
+    [
+        precise_logistic(),
+        pytest.param(HistGradientBoostingClassifier(max_iter=20, min_samples_leaf=5), marks=pytest.mark.thorough),
+        GaussianNB(),
+    ],
     ids=["logistic", "boosting", "surrogate"],
 )
 def test_a_constant_feature_changes_no_suspect(planted: Planted, model: Any) -> None:
