@@ -13,7 +13,7 @@ from scipy.special import expit, log_softmax
 from psidebug.diagnosis.evidence import speakers
 from psidebug.diagnosis.evidence.accounts import GivenLabels, as_right, as_wrong
 from psidebug.diagnosis.evidence.labeller import BIAS_PULL, PULL
-from psidebug.diagnosis.evidence.rates import RIGHT, WRONG, seldom
+from psidebug.diagnosis.evidence.rates import RIGHT, WRONG, even_rates
 from psidebug.diagnosis.evidence.speakers import Opinion
 
 Floats = npt.NDArray[np.float64]
@@ -46,8 +46,8 @@ class Drawn:
         return np.asarray(np.minimum(drawn, self.size - 1))
 
 
-def labels(codes: Codes, **more: npt.NDArray[np.generic]) -> GivenLabels:
-    return GivenLabels(codes, np.arange(len(codes)), **more)  # type: ignore[arg-type]
+def labels(codes: Codes, *, known: Codes | None = None, possible: npt.NDArray[np.bool_] | None = None) -> GivenLabels:
+    return GivenLabels(codes, np.arange(len(codes)), known, possible)
 
 
 ONE_SIDED = np.array([[1.0, 0.0], [0.3, 0.7]])
@@ -58,7 +58,7 @@ ONE_SIDED = np.array([[1.0, 0.0], [0.3, 0.7]])
 def test_no_other_labeller_and_rates_are_likelier(seed: int, kind: str) -> None:
     """The objective written anew, row by row, and a general optimiser from three starts: less than 0.1 nats better."""
     drawn = Drawn(seed, train=200, test=40)
-    given = drawn.given(seldom(2, 0.15) if kind == "even" else ONE_SIDED)
+    given = drawn.given(even_rates(2, 0.15) if kind == "even" else ONE_SIDED)
     found = as_wrong(drawn.opinions, drawn.y_test, labels(given))
     assert found.channel.even == (kind == "even")
 
@@ -86,7 +86,7 @@ def test_rates_are_learned_with_sixty_test_points() -> None:
     wrong = []
     for seed in range(8):
         drawn = Drawn(seed)
-        given = drawn.given(seldom(2, 0.15))
+        given = drawn.given(even_rates(2, 0.15))
         found = as_wrong(drawn.opinions, drawn.y_test, labels(given))
         assert found.channel.even
         wrong.append(1.0 - found.channel.rates[0, 0])
@@ -124,14 +124,14 @@ def test_a_labeller_who_learns_from_all_labels_weighs_opinions_better_than_from_
     far = []
     for seed in range(6):
         drawn = Drawn(seed, train=2000)
-        found = as_wrong(drawn.opinions, drawn.y_test, labels(drawn.given(seldom(2, 0.1))))
+        found = as_wrong(drawn.opinions, drawn.y_test, labels(drawn.given(even_rates(2, 0.1))))
         far.append(np.abs(found.labeller.weights - [0.5, 0.0]).max())
     assert max(far) < 0.15
 
 
 def test_what_is_known_and_what_is_possible_is_kept() -> None:
     drawn = Drawn(0, size=3)
-    given = drawn.given(seldom(3, 0.2))
+    given = drawn.given(even_rates(3, 0.2))
     known = np.where(np.arange(600) < 50, drawn.truth, -1)
     possible = np.ones((600, 3), dtype=bool)
     possible[given != 2, 2] = False
@@ -144,7 +144,7 @@ def test_what_is_known_and_what_is_possible_is_kept() -> None:
 
 def test_of_very_many_rows_some_teach_and_all_are_accounted_for(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = Drawn(1, train=2000)
-    given = labels(drawn.given(seldom(2, 0.15)))
+    given = labels(drawn.given(even_rates(2, 0.15)))
     whole = as_wrong(drawn.opinions, drawn.y_test, given)
     monkeypatch.setattr(speakers, "MOST_ROWS", 500)
     some, heard = given.few(drawn.opinions)

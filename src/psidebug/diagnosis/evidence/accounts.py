@@ -23,7 +23,7 @@ from psidebug.diagnosis.evidence.rates import (
     Floats,
     Mask,
     by_em,
-    seldom,
+    even_rates,
     told,
     uneven_are_better,
     untouched,
@@ -104,7 +104,7 @@ def as_wrong(opinions: Sequence[Opinion], test_codes: Codes, given: GivenLabels)
 
 
 def _together(opinions: Sequence[Opinion], test_codes: Codes, given: GivenLabels, *, even: bool) -> Account:
-    (some, heard), rates = given.few(opinions), seldom(opinions[0].test.shape[1], START)
+    (some, heard), rates = given.few(opinions), even_rates(opinions[0].test.shape[1], START)
     labeller, before = labeller_of(heard, test_codes, some.lesson(rates)), -np.inf
     for _ in range(ROUNDS):
         channel = by_em(some.of(labeller), some.codes, some.known, even=even, start=rates, rounds=TURNS_OF_EM)

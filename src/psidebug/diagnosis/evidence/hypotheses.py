@@ -25,7 +25,7 @@ from scipy.stats import chi2
 from psidebug.diagnosis.evidence.accounts import GivenLabels, as_right, as_wrong
 from psidebug.diagnosis.evidence.labeller import Labeller, labeller_of
 from psidebug.diagnosis.evidence.opinions import Panel
-from psidebug.diagnosis.evidence.rates import Channel, Floats, Mask, learned, seldom, told, untouched
+from psidebug.diagnosis.evidence.rates import Channel, Floats, Mask, even_rates, learned, told, untouched
 from psidebug.diagnosis.evidence.speakers import Opinion
 from psidebug.diagnosis.slices import Slice
 from psidebug.labels import Codes
@@ -293,7 +293,7 @@ class Competition:
         if gain > calibration + channel.charge:
             return channel
         size = logs.shape[1]
-        return told(logs, given, seldom(size, SELDOM))
+        return told(logs, given, even_rates(size, SELDOM))
 
     def _of_test(self, labeller: Labeller) -> float:
         return untouched(labeller.test, self._task.test.codes)

@@ -88,7 +88,7 @@ def uneven_are_better(even: Channel, free: Channel, gain: float) -> bool:
     return gain > max(free.charge - even.charge, 0.5 * float(np.log(max(len(even.posterior), 2))))
 
 
-def seldom(size: int, share: float) -> Floats:
+def even_rates(size: int, share: float) -> Floats:
     """Even rates (K, K): this share of the labels is wrong."""
     return np.where(np.eye(size) == 1.0, 1.0 - share, share / (size - 1))
 
@@ -104,7 +104,7 @@ def by_em(
 ) -> Channel:
     """The likeliest rates of one kind, for P(k | x) (n, K)."""
     size = probability.shape[1]
-    rates = seldom(size, START) if start is None else start
+    rates = even_rates(size, START) if start is None else start
     pretended = np.full((size, size), WRONG)
     np.fill_diagonal(pretended, RIGHT)
     recorded = np.eye(size)[given]
@@ -120,7 +120,7 @@ def by_em(
 
 def _evened(counts: Floats) -> Floats:
     """Rates (K, K) of one ε, the share of all counts that are off the diagonal."""
-    return seldom(len(counts), 1.0 - float(np.trace(counts) / counts.sum()))
+    return even_rates(len(counts), 1.0 - float(np.trace(counts) / counts.sum()))
 
 
 def told(log_probability: Floats, given: Codes, rates: Floats) -> Channel:
