@@ -11,9 +11,9 @@ import pytest
 
 from psidebug.display import Display, pixels_of
 from psidebug.errors import UnknownOption
-from psidebug.runs import load_run
+from psidebug.store import load_run
 from tests.conftest import Planted
-from tests.runs.conftest import debugged
+from tests.store.conftest import debugged
 
 
 @pytest.mark.parametrize(

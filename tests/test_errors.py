@@ -111,7 +111,7 @@ RAISES: dict[type[errors.PsiError], Callable[[Planted], dict[str, Any]]] = {
 
 def test_every_error_that_can_be_met_is_met_here() -> None:
     inner = {errors.PsiError, errors.InputError, errors.LearnerError, errors.InferenceError}
-    about_files = {errors.OutputError, errors.OtherRun, errors.UnreadableRun}  # raised below, and in tests/runs
+    about_files = {errors.OutputError, errors.OtherRun, errors.UnreadableRun}  # raised below, and in tests/store
     about_files |= {errors.UnreadableModel, errors.UnreadableTable, errors.LearnerMissing}  # in their own tests
     about_files |= {errors.InvalidVerdicts, errors.UsedKey}  # raised in tests/review
     assert set(RAISES) | about_files == set(classes().values()) - inner

@@ -26,7 +26,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 import psidebug
 from psidebug.errors import NotAClassifier, UnreadableModel
 from psidebug.models import TRUSTED, as_skops, load_model
-from psidebug.runs.fingerprint import learner_text
+from psidebug.store.fingerprint import learner_text
 from tests.conftest import Planted
 
 X, CODES = load_iris(return_X_y=True)

@@ -15,7 +15,7 @@ from psidebug.graybox.protocol import GrayBox
 from psidebug.priors import Prior, noise
 from psidebug.sufficiency import group_sufficiency, sufficiency
 from psidebug.symptoms import Symptom, at_least, log_loss_above_boundary, misclassified
-from psidebug.task import Task
+from psidebug.task.task import Task
 
 Rows = npt.NDArray[np.intp]
 Codes = npt.NDArray[np.intp]

@@ -37,7 +37,7 @@ from psidebug.graybox.trees.ensemble import Ensemble
 from psidebug.graybox.trees.linear import Leaf, LeafResidual
 from psidebug.graybox.trees.refit import LeafRefit
 from psidebug.graybox.trees.refits import LeafRefits
-from psidebug.task import Task
+from psidebug.task.task import Task
 
 TRAIN, TEST, DRAWS, MORE_DRAWS, SHARE, SINGLES, SEEDS = 4_000, 4_000, 25, 35, 0.05, 20, (0, 1)
 NAMES = ["age", "workclass", "fnlwgt", "education", "education_num", "marital", "occupation"]

@@ -36,7 +36,7 @@ from psidebug.inference.tilting import tilting
 from psidebug.priors import noise
 from psidebug.sufficiency import sufficiency
 from psidebug.symptoms import at_least, misclassified
-from psidebug.task import Task
+from psidebug.task.task import Task
 
 RESULTS = Path(__file__).parent / "results" / "inference.csv"
 Row = tuple[str, str, str]

@@ -27,7 +27,7 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from psidebug.graybox.logistic import FORMS, LogisticBox
-from psidebug.task import Task
+from psidebug.task.task import Task
 
 RESULTS = Path(__file__).parent / "results" / "logistic.csv"
 

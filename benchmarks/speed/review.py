@@ -37,7 +37,7 @@ from tests.review.talking import Talk
 from tests.review.test_killed import kill_often, write_together
 
 import psidebug
-from psidebug.runs import load_run
+from psidebug.store import load_run
 
 RESULTS = Path(__file__).parent / "results"
 BASE = 1_000

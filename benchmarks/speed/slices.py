@@ -26,9 +26,9 @@ from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
-from psidebug.diagnosis.atoms import atoms_of
-from psidebug.diagnosis.slices import common_slices
-from psidebug.task import Task
+from psidebug.slices.atoms import atoms_of
+from psidebug.slices.slices import common_slices
+from psidebug.task.task import Task
 
 RESULTS = Path(__file__).parent / "results" / "slices.csv"
 MILLION = 1_000_000

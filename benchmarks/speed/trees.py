@@ -28,7 +28,7 @@ from psidebug.graybox.trees.derivative import LeafDerivative
 from psidebug.graybox.trees.ensemble import Ensemble
 from psidebug.graybox.trees.linear import Leaf, LeafResidual
 from psidebug.graybox.trees.refit import LeafRefit
-from psidebug.task import Task
+from psidebug.task.task import Task
 
 
 class PeakMemory:

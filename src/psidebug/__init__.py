@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from psidebug.diagnosis.diagnosis import Diagnosis
     from psidebug.diagnosis.explanation import Explanation
     from psidebug.errors import PsiError
-    from psidebug.task import Task
+    from psidebug.task.task import Task
 
 __version__ = "0.1.0"
 
@@ -25,7 +25,7 @@ _HOMES = {
     "Diagnosis": "psidebug.diagnosis.diagnosis",
     "Explanation": "psidebug.diagnosis.explanation",
     "PsiError": "psidebug.errors",
-    "Task": "psidebug.task",
+    "Task": "psidebug.task.task",
 }
 
 

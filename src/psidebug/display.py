@@ -11,7 +11,7 @@ import narwhals as nw
 import numpy as np
 
 from psidebug.errors import UnknownOption
-from psidebug.tables import Table, is_frame, is_missing
+from psidebug.task.tables import Table, is_frame, is_missing
 
 LARGEST_SIDE = 4096
 """Pixels; a picture that is larger is a mistake in its shape."""

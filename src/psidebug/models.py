@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from psidebug.errors import NotAClassifier, UnreadableModel
-from psidebug.learner import check_classifier, fresh
+from psidebug.task.learner import check_classifier, fresh
 
 TRUSTED = frozenset(
     {

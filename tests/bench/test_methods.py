@@ -9,7 +9,6 @@ import pytest
 from scipy.special import expit, softmax
 from sklearn.linear_model import LogisticRegression
 
-from psidebug import learner as learners
 from psidebug.bench.measures import average_precision, order_of
 from psidebug.bench.peers import baselines, boostin, duti, influence, psi, rain
 from psidebug.bench.peers.contest import Contest, Floats
@@ -18,6 +17,7 @@ from psidebug.bench.peers.roster import PEERS, named
 from psidebug.datasets import Benchmark, ten_digits
 from psidebug.graybox.adapters import profile_of
 from psidebug.graybox.trees.profile import Profile
+from psidebug.task import learner as learners
 from tests.bench.conftest import rank_correlation, small
 
 

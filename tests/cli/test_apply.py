@@ -19,7 +19,7 @@ import pytest
 from psidebug.errors import OutputError
 from psidebug.exports.arrow_cells import relabelled_table
 from psidebug.exports.relabelling import Relabelling
-from psidebug.runs import Run, load_run
+from psidebug.store import Run, load_run
 from tests.cli.folder import people, psi, spoiled
 
 ROWS, TOP = 120, 5

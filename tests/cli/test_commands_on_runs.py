@@ -17,7 +17,7 @@ import pytest
 from psidebug.cli import COMMANDS
 from psidebug.cli.keys import KEYS
 from psidebug.report import summarise
-from psidebug.runs import Run, load_run
+from psidebug.store import Run, load_run
 from tests.cli.folder import PSI, Ran, people, psi, spoiled
 
 ON_RUNS = ("suspects", "slices", "explain", "verify", "apply", "report", "export", "compare")

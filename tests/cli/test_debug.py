@@ -27,7 +27,7 @@ from psidebug.cli.threads import few_threads
 from psidebug.intake.overlap import shared_rows
 from psidebug.report import summarise, views
 from psidebug.report.pictures import picture_of_array
-from psidebug.runs import load_run
+from psidebug.store import load_run
 from tests.cli.folder import PSI, Ran, people, psi, spoiled, write_csv
 
 DEBUG = ("debug", "train.csv", "test.csv", "--label", "label", "--id", "id")
@@ -143,7 +143,7 @@ def test_a_stopped_debug_leaves_nothing(folder: Path, which: signal.Signals) -> 
 
 HELD = """
 import sys, time
-import psidebug.runs.place as place
+import psidebug.store.place as place
 def held(*arguments):
     print("tables are written", file=sys.stderr, flush=True)
     time.sleep(600)

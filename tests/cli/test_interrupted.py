@@ -27,7 +27,7 @@ main()
 """
 
 
-@pytest.mark.parametrize("name", ["click", "numpy", "pyarrow.csv", "sklearn.pipeline", "psidebug.runs.save"])
+@pytest.mark.parametrize("name", ["click", "numpy", "pyarrow.csv", "sklearn.pipeline", "psidebug.store.save"])
 def test_in_the_midst_of_an_import(folder: Path, name: str) -> None:
     before = sorted(folder.iterdir())
     ran = subprocess.run(

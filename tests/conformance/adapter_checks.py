@@ -24,7 +24,7 @@ from psidebug.graybox.trees.refits import LeafRefits, nearby
 from psidebug.graybox.trees.tangent import tangent
 from psidebug.graybox.trees.trace import trace_at
 from psidebug.graybox.trees.weighting import one_hot
-from psidebug.task import Task
+from psidebug.task.task import Task
 
 Floats = npt.NDArray[np.float64]
 SMALL: dict[tuple[str, ...], Any] = {

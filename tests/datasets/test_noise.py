@@ -7,9 +7,9 @@ import pytest
 
 from psidebug.datasets.faults import marked_demographic, marked_range, marked_word
 from psidebug.datasets.noise import Fault, one_sided, plant, scattered
-from psidebug.diagnosis.conditions import Condition
 from psidebug.errors import InputError, UnknownOption
-from psidebug.tables import frame_like
+from psidebug.slices.conditions import Condition
+from psidebug.task.tables import frame_like
 
 CLASSES = ("no", "yes")
 

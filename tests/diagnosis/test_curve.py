@@ -13,7 +13,7 @@ import psidebug
 from psidebug.diagnosis.curve import BLIND, SHARES, Curve, curve_of, fewest
 from psidebug.diagnosis.verification import ErrorRate, Judge, Verification
 from psidebug.errors import LearnerFailed
-from psidebug.task import Task
+from psidebug.task.task import Task
 from tests.conftest import Planted
 
 Mask = npt.NDArray[np.bool_]

@@ -21,7 +21,7 @@ from psidebug.graybox.retrain import Retrain
 from psidebug.priors import Prior, noise
 from psidebug.sufficiency import sufficiency
 from psidebug.symptoms import misclassified
-from psidebug.task import Task
+from psidebug.task.task import Task
 from tests.conftest import Planted
 from tests.diagnosis.test_verification import three_classes
 from tests.graybox.test_alice import LEARNERS, MISLABELLED, pictures

@@ -16,7 +16,7 @@ from psidebug.diagnosis.options import graybox_of, prior_of, rng_of, symptom_of
 from psidebug.errors import InvalidPrior, InvalidSymptom, PsiError, UnknownOption
 from psidebug.priors import Prior, noise
 from psidebug.symptoms import LogLossAbove, Misclassified, at_least, misclassified
-from psidebug.task import Task
+from psidebug.task.task import Task
 from tests.conftest import Planted, assert_same_suspects, planted_rows
 
 

@@ -15,8 +15,6 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
 import psidebug
-from psidebug.diagnosis.conditions import Condition
-from psidebug.diagnosis.evidence.hypotheses import Hypothesis
 from psidebug.diagnosis.repair import (
     LEAST_Z,
     LEAST_Z_OF_ROWS,
@@ -27,9 +25,11 @@ from psidebug.diagnosis.repair import (
     relabelled,
     told,
 )
-from psidebug.diagnosis.slices import Slice
 from psidebug.diagnosis.verification import ErrorRate, Judge, Verification
-from psidebug.task import Task
+from psidebug.evidence.hypotheses import Hypothesis
+from psidebug.slices.conditions import Condition
+from psidebug.slices.slices import Slice
+from psidebug.task.task import Task
 from tests.conftest import Planted
 
 NOBODY: npt.NDArray[np.intp] = np.empty(0, dtype=np.intp)

@@ -23,7 +23,7 @@ from psidebug.diagnosis.controls import Change, highest_losses_moved, moved_at_r
 from psidebug.diagnosis.repair import Correction, best_of
 from psidebug.diagnosis.verification import ErrorRate, Judge
 from psidebug.errors import LearnerFailed
-from psidebug.task import Task
+from psidebug.task.task import Task
 from tests.conftest import Planted, planted_rows
 
 

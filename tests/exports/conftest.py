@@ -11,9 +11,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 import psidebug
-from psidebug.runs import Run, load_run, save_run
+from psidebug.store import Run, load_run, save_run
 from tests.conftest import Planted, planted_rows
-from tests.runs.conftest import debugged
+from tests.store.conftest import debugged
 
 ODD = [
     "",

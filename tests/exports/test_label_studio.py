@@ -16,9 +16,9 @@ import pytest
 from psidebug import Diagnosis
 from psidebug.display import display_for
 from psidebug.exports import label_studio_config, label_studio_tasks, write_json
-from psidebug.runs import Run, load_run, save_run
+from psidebug.store import Run, load_run, save_run
 from tests.conftest import Planted
-from tests.runs.conftest import CASES, debugged
+from tests.store.conftest import CASES, debugged
 
 
 def shown(diagnosis: Diagnosis, path: Path, images: Any, metadata: Any = None) -> Run:

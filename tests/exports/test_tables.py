@@ -18,10 +18,10 @@ import pytest
 import psidebug
 from psidebug.errors import OutputError, UnknownRow, UnseenClass
 from psidebug.exports import Decision, cleanlab_frame, corrected_table, suspects_table, write_table
-from psidebug.runs import Run, load_run
+from psidebug.store import Run, load_run
 from tests.conftest import Planted
 from tests.exports.conftest import ODD, odd_frame
-from tests.runs.conftest import CASES, debugged
+from tests.store.conftest import CASES, debugged
 
 SUFFIXES = [".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".parquet", ".arrow"]
 

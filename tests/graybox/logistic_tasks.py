@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 from psidebug.graybox.logistic import LogisticBox
 from psidebug.graybox.protocol import Floats
 from psidebug.graybox.retrain import Retrain
-from psidebug.task import Task
+from psidebug.task.task import Task
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,7 +27,7 @@ from psidebug.errors import (
 from psidebug.graybox import choose
 from psidebug.graybox.choose import GRAYBOXES, graybox_for
 from psidebug.symptoms import misclassified
-from psidebug.task import Task
+from psidebug.task.task import Task
 from tests.conftest import Planted, assert_same_suspects, precise_logistic
 
 

@@ -16,11 +16,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler, TargetEncoder
 from sklearn.svm import SVC
 
-from psidebug import learner as learners
 from psidebug.graybox.features import seen_by_final_step
 from psidebug.graybox.logistic import LogisticBox
 from psidebug.graybox.surrogate import Surrogate
-from psidebug.task import Task
+from psidebug.task import learner as learners
+from psidebug.task.task import Task
 from tests.conftest import Planted
 
 

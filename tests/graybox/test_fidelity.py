@@ -21,7 +21,7 @@ from psidebug.graybox.protocol import Floats, LinearGrayBox
 from psidebug.graybox.retrain import Retrain
 from psidebug.report import summarise
 from psidebug.report.page import render
-from psidebug.task import Task
+from psidebug.task.task import Task
 from tests.conftest import Planted
 from tests.graybox.logistic_tasks import census_like
 

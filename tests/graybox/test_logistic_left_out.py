@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from psidebug.graybox.logistic.design import Design
 from psidebug.graybox.logistic.left_out import left_out_scores, possible
 from psidebug.graybox.logistic.reading import objective_of
-from psidebug.task import Task
+from psidebug.task.task import Task
 
 
 def left_out(model: Any, X: Any, y: Any, **options: Any) -> Any:

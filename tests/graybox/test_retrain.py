@@ -21,7 +21,7 @@ from sklearn.svm import LinearSVC
 from psidebug.errors import LearnerFailed, UnknownOption
 from psidebug.graybox import retrain as retraining
 from psidebug.graybox.retrain import Retrain
-from psidebug.task import Task
+from psidebug.task.task import Task
 from tests.conftest import Planted
 from tests.graybox.logistic_tasks import census_like
 

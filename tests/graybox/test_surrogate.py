@@ -29,7 +29,7 @@ from psidebug.graybox.features import seen_by_final_step
 from psidebug.graybox.fidelity import fidelity
 from psidebug.graybox.protocol import LinearGrayBox, coefficients_of
 from psidebug.graybox.surrogate import Surrogate, embeddings
-from psidebug.task import Task
+from psidebug.task.task import Task
 from tests.conftest import Planted
 from tests.graybox.logistic_tasks import Data, census_like, text_like
 

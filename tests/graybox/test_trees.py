@@ -24,7 +24,7 @@ from psidebug.graybox.trees.refit import LeafRefit
 from psidebug.graybox.trees.refits import LeafRefits, nearby, regrown
 from psidebug.graybox.trees.start import Start, recognised
 from psidebug.graybox.trees.weighting import Weighting, one_hot
-from psidebug.task import Task
+from psidebug.task.task import Task
 
 
 def one_stump() -> Task:

@@ -28,7 +28,7 @@ from psidebug.graybox.trees.ensemble import Ensemble
 from psidebug.graybox.trees.passes import walk, weighed
 from psidebug.graybox.trees.tangent import tangent
 from psidebug.graybox.trees.weighting import one_hot
-from psidebug.task import Task
+from psidebug.task.task import Task
 
 
 @pytest.fixture(autouse=True)

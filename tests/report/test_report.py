@@ -22,13 +22,13 @@ import psidebug
 from psidebug.diagnosis.causes import Causes
 from psidebug.errors import OutputError
 from psidebug.graybox.logistic import LogisticBox
-from psidebug.labels import Encoding
 from psidebug.report import summarise
 from psidebug.report.effects import confusion_of, distribution_of
 from psidebug.report.page import VEGA, render
 from psidebug.report.source import Labels, Predictions
 from psidebug.report.summary import LEFT_OUT, chosen_bugs
-from psidebug.runs.fingerprint import fingerprint_of
+from psidebug.store.fingerprint import fingerprint_of
+from psidebug.task.labels import Encoding
 from tests.conftest import Planted
 
 HOSTILE = [

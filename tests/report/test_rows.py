@@ -18,13 +18,13 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from psidebug.labels import Encoding
 from psidebug.report.pictures import LARGEST_FILE, picture_of_array, picture_of_file
 from psidebug.report.rows import CELLS, views
 from psidebug.report.telling import telling_words, worth_of_column, worth_of_entries
-from psidebug.tables import Column
+from psidebug.task.labels import Encoding
+from psidebug.task.tables import Column
 from tests.conftest import Planted
-from tests.runs.conftest import debugged, texts
+from tests.store.conftest import debugged, texts
 
 
 def pixels_of(address: str) -> npt.NDArray[np.uint8]:

@@ -19,7 +19,7 @@ from psidebug.errors import InvalidVerdicts
 from psidebug.review.desk import Desk
 from psidebug.review.exchange import read_verdicts
 from psidebug.review.store import open_store
-from psidebug.runs import Run, load_run
+from psidebug.store import Run, load_run
 from tests.review.talking import Room, serving
 
 

@@ -18,8 +18,8 @@ from psidebug.errors import InvalidVerdicts, UnreadableRun
 from psidebug.review.answers import LARGEST_REQUEST
 from psidebug.review.exchange import read_verdicts
 from psidebug.review.queue import Filter
-from psidebug.runs import load_run
-from psidebug.runs.values import _TAGS
+from psidebug.store import load_run
+from psidebug.store.values import _TAGS
 from tests.review.talking import Answer, Room, Talk, serving
 
 KEY = "a key of its own"

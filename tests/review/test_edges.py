@@ -19,7 +19,7 @@ from psidebug.review import entrance
 from psidebug.review.exchange import read_verdicts
 from psidebug.review.queue import Filter
 from psidebug.review.similar import Similar
-from psidebug.runs import load_run
+from psidebug.store import load_run
 from tests.review.talking import Room, Talk, serving
 from tests.review.test_app import first, line, work_done
 from tests.review.test_command import PSI, running

@@ -13,7 +13,7 @@ from psidebug.errors import InvalidVerdicts
 from psidebug.exports import label_studio_tasks
 from psidebug.review.exchange import read_verdicts
 from psidebug.review.verdicts import moment
-from psidebug.runs import Run, load_run
+from psidebug.store import Run, load_run
 from tests.review.talking import Room
 from tests.review.test_app import first, line, work_done
 

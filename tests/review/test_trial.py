@@ -16,7 +16,7 @@ from psidebug.review.queue import Filter
 from psidebug.review.security import Visitor
 from psidebug.review.serve import exposure
 from psidebug.review.store import open_store
-from psidebug.runs import Run
+from psidebug.store import Run
 from tests.review.talking import Room, serving
 from tests.review.test_app import first, work_done
 

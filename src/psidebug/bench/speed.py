@@ -14,7 +14,7 @@ import psidebug
 from psidebug.datasets import Learner
 from psidebug.datasets.generated import many_rows
 from psidebug.graybox.choose import graybox_for
-from psidebug.task import Task
+from psidebug.task.task import Task
 
 SIZES, QUICK_SIZES = (1_000, 10_000, 50_000), (1_000, 5_000)
 TEST_ROWS = 100

@@ -11,7 +11,7 @@ from psidebug.cli.options import command, file_option, run_argument
 from psidebug.cli.output import Output
 
 if TYPE_CHECKING:
-    from psidebug.runs import Run
+    from psidebug.store import Run
 
 
 @command(example="psi apply psi-run -o fixed.csv")
@@ -43,7 +43,7 @@ def apply(
     from psidebug.cli.written import wrote
     from psidebug.exports import corrected_file, kind_of, write_content
     from psidebug.files import check_place
-    from psidebug.runs import load_run
+    from psidebug.store import load_run
 
     one_of(verified=verified, reviewed=reviewed, top=top)
     piped = str(target) == "-"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from psidebug.runs import Run
+    from psidebug.store import Run
 
 
 def one_of(**options: Any) -> None:

@@ -22,8 +22,8 @@ def compare(output: Output, *, run: Path, other: Path, top: int | None) -> None:
     from dataclasses import asdict
 
     from psidebug.cli.tables import one_line
-    from psidebug.runs import compare as compared
-    from psidebug.runs import load_run
+    from psidebug.store import compare as compared
+    from psidebug.store import load_run
 
     found = compared(load_run(run), load_run(other), top=top)
     if output.as_json:

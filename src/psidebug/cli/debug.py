@@ -138,8 +138,8 @@ def debug(
 
 def _check_run(run: Path, arguments: dict[str, Any], seed: int) -> None:
     """Refuse a place that cannot take the run before the work; whether a run there is of the same data takes a fit."""
-    from psidebug.runs import check_run_place, fingerprint_of
-    from psidebug.task import Task
+    from psidebug.store import check_run_place, fingerprint_of
+    from psidebug.task.task import Task
 
     if not (run / "run.json").exists():
         check_run_place(run, {})
@@ -174,7 +174,7 @@ def _diagnosed(inputs: Inputs, arguments: dict[str, Any], rounds: int, seed: int
 
 
 def _saved(found: Diagnosis, run: Path, report: Path | None, **about: Any) -> None:
-    from psidebug.runs import load_run, save_run
+    from psidebug.store import load_run, save_run
 
     save_run(found, run, **about)
     if report is not None:

@@ -11,7 +11,7 @@ from psidebug.cli.options import command, run_argument
 from psidebug.cli.output import Output
 
 if TYPE_CHECKING:
-    from psidebug.runs import Run
+    from psidebug.store import Run
 
 
 @command(example="psi explain psi-run")
@@ -31,7 +31,7 @@ def explain(output: Output, *, run: Path, test_row: str | None, top: int, budget
     from psidebug.cli.chosen import misclassified_row
     from psidebug.cli.tables import CAUSE_NAMES, cause_cells, one_line, records, show_table
     from psidebug.cli.threads import few_threads
-    from psidebug.runs import load_run
+    from psidebug.store import load_run
 
     found = load_run(run)
     if test_row is None:

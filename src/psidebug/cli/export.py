@@ -34,7 +34,7 @@ def export(output: Output, *, run: Path, kind: str, top: int | None, target: Pat
         write_json,
     )
     from psidebug.files import check_place, write_whole
-    from psidebug.runs import load_run
+    from psidebug.store import load_run
 
     piped = str(target) == "-"
     if not piped:

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from psidebug.cli.tables import counted
 from psidebug.diagnosis.diagnosis import Diagnosis
-from psidebug.labels import quoted
+from psidebug.task.labels import quoted
 
 SUSPECTS_SHOWN, SLICES_SHOWN = 8, 5
 INDENT = 2

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from psidebug.runs import Run
+    from psidebug.store import Run
 
 
 def in_file(run: Run, path: Path) -> dict[int, Any]:

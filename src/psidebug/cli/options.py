@@ -10,7 +10,7 @@ A command is a function that gets an :class:`Output` first and its options by na
 
         More sentences, shown by --help.
         '''
-        from psidebug.runs import load_run  # heavy libraries are imported here, not above
+        from psidebug.store import load_run  # heavy libraries are imported here, not above
 
         found = load_run(run)
         if output.as_json:

@@ -17,7 +17,7 @@ def report(output: Output, *, run: Path, target: Path) -> None:
     It needs no network and no other file.
     """
     from psidebug.files import check_place
-    from psidebug.runs import load_run
+    from psidebug.store import load_run
 
     check_place(target)
     load_run(run).report(target)

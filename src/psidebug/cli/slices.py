@@ -17,7 +17,7 @@ def slices(output: Output, *, run: Path) -> None:
     them, the PS of all their labels together, how many labels are corrected, and the test error after retraining.
     """
     from psidebug.cli.tables import number, one_line, records, show_table
-    from psidebug.runs import load_run
+    from psidebug.store import load_run
 
     found = load_run(run)
     lines = records(found.slices)

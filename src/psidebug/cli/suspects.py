@@ -29,7 +29,7 @@ def suspects(output: Output, *, run: Path, top: int | None, kind: str | None, ta
     from psidebug.cli.tables import CAUSE_NAMES, cause_cells, counted, show_table
     from psidebug.cli.written import send
     from psidebug.exports import suspects_table
-    from psidebug.runs import load_run
+    from psidebug.store import load_run
 
     found = load_run(run)
     as_json = output.as_json or kind == "json"

@@ -43,7 +43,7 @@ def verify(
     from psidebug.cli.named import in_file
     from psidebug.cli.tables import counted
     from psidebug.cli.threads import few_threads
-    from psidebug.runs import load_run
+    from psidebug.store import load_run
 
     one_of(top=top, slice=slice_, rows=rows)
     found = load_run(run)

@@ -17,8 +17,8 @@ from psidebug.datasets.faults import marked_range
 from psidebug.datasets.noise import Fault, Labels, Noise, Planted, plant
 from psidebug.datasets.sources import Source
 from psidebug.errors import InputError, LearnerError, UnknownOption
-from psidebug.learner import Classifier
-from psidebug.tables import Table
+from psidebug.task.learner import Classifier
+from psidebug.task.tables import Table
 
 Learner = Literal["logistic", "boosting"]
 

@@ -17,7 +17,7 @@ from psidebug.datasets.benchmark import Benchmark, Design, Sizes
 from psidebug.datasets.faults import marked_demographic
 from psidebug.datasets.noise import Noise
 from psidebug.datasets.sources import Source
-from psidebug.tables import Table, frame_like
+from psidebug.task.tables import Table, frame_like
 
 FIELDS = [
     "age",

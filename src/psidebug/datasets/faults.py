@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from psidebug.datasets.noise import Fault, Labels
-from psidebug.diagnosis.conditions import Condition, coded, words_of
-from psidebug.diagnosis.ranges import short_number
 from psidebug.errors import InputError
-from psidebug.tables import Table, columns
+from psidebug.slices.conditions import Condition, coded, words_of
+from psidebug.slices.ranges import short_number
+from psidebug.task.tables import Table, columns
 
 CHANGED = (0.095, 0.105)
 """Share of the labels that a marked word or a marked range of numbers changes."""

@@ -13,9 +13,9 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from psidebug.diagnosis.conditions import Condition
 from psidebug.errors import UnknownOption
-from psidebug.tables import Table
+from psidebug.slices.conditions import Condition
+from psidebug.task.tables import Table
 
 Noise = Literal["systematic", "random", "one_sided", "none"]
 Labels = npt.NDArray[np.intp]

@@ -11,11 +11,11 @@ from threadpoolctl import threadpool_limits
 from psidebug.diagnosis.explanation import ranked
 from psidebug.errors import InferenceError
 from psidebug.graybox.protocol import GrayBox, LinearGrayBox
-from psidebug.labels import Codes
 from psidebug.priors import Prior
 from psidebug.sufficiency import sufficiency
 from psidebug.symptoms import misclassified
-from psidebug.task import Task
+from psidebug.task.labels import Codes
+from psidebug.task.task import Task
 
 Floats = npt.NDArray[np.float64]
 

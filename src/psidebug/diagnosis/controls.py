@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import binom
 
-from psidebug.labels import Codes
 from psidebug.symptoms import log_losses
+from psidebug.task.labels import Codes
 
 if TYPE_CHECKING:
     from psidebug.diagnosis.verification import Verification

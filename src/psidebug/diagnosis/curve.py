@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from psidebug.diagnosis.verification import Judge, Verification
 from psidebug.errors import LearnerFailed
-from psidebug.labels import Codes
-from psidebug.task import Task
+from psidebug.task.labels import Codes
+from psidebug.task.task import Task
 
 Rows = npt.NDArray[np.intp]
 Floats = npt.NDArray[np.float64]

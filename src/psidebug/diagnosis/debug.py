@@ -12,24 +12,24 @@ from threadpoolctl import threadpool_limits
 
 from psidebug.diagnosis.curve import Curve, curve_of
 from psidebug.diagnosis.diagnosis import Diagnosis
-from psidebug.diagnosis.evidence.hypotheses import Hypothesis
 from psidebug.diagnosis.explanation import ranked
 from psidebug.diagnosis.notes import on_classes, on_estimates
 from psidebug.diagnosis.options import DEFAULT_RATE, check_options, graybox_of, prior_of, rng_of, symptom_of
 from psidebug.diagnosis.repair import enough_evidence, explanations_of, propose, retrained
-from psidebug.diagnosis.slices import common_slices
 from psidebug.diagnosis.verification import Judge
 from psidebug.display import display_for
 from psidebug.errors import NoWorldWithout, SymptomAbsent, UnknownOption
+from psidebug.evidence.hypotheses import Hypothesis
 from psidebug.graybox.fidelity import Fidelity, fidelity
 from psidebug.graybox.protocol import GrayBox, LinearGrayBox
 from psidebug.graybox.retrain import Retrain
 from psidebug.inference.estimates import Estimates, no_causes
-from psidebug.labels import Codes
 from psidebug.priors import Prior, noise
+from psidebug.slices.slices import common_slices
 from psidebug.sufficiency import Engine, sufficiency
 from psidebug.symptoms import Symptom, log_loss_above_boundary, log_losses
-from psidebug.task import Task
+from psidebug.task.labels import Codes
+from psidebug.task.task import Task
 
 Progress = Callable[[str, int, int], None]
 

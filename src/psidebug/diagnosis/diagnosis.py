@@ -16,25 +16,25 @@ from psidebug.diagnosis import explanation
 from psidebug.diagnosis.causes import BUGS_EXPLAINED, Causes, causes_of_bugs
 from psidebug.diagnosis.controls import Controls
 from psidebug.diagnosis.curve import Curve
-from psidebug.diagnosis.evidence.hypotheses import Hypothesis
 from psidebug.diagnosis.frames import best_of_each_slice, curve_frame, explanations_frame, slices_frame, suspects_frame
 from psidebug.diagnosis.repair import Correction, best_of
-from psidebug.diagnosis.slices import Slice
 from psidebug.diagnosis.verdict import verdict
 from psidebug.diagnosis.verification import Judge, Verification
 from psidebug.display import Display
 from psidebug.errors import LearnerFailed, NotMisclassified, UnknownOption
+from psidebug.evidence.hypotheses import Hypothesis
 from psidebug.graybox.fidelity import Fidelity
 from psidebug.graybox.protocol import GrayBox
 from psidebug.inference.estimates import Estimates
-from psidebug.labels import Codes
 from psidebug.priors import Prior
+from psidebug.slices.slices import Slice
 from psidebug.sufficiency import group_sufficiency
 from psidebug.symptoms import Symptom
-from psidebug.task import Task
+from psidebug.task.labels import Codes
+from psidebug.task.task import Task
 
 if TYPE_CHECKING:
-    from psidebug.runs import Run
+    from psidebug.store import Run
 
 WORTH_A_LOOK = 0.01
 """Where labels are wrong, one that is wrong with at least this probability is a suspect, whatever it causes."""
@@ -270,14 +270,14 @@ class Diagnosis:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a run directory of plain files (Parquet and JSON); it appears whole or not at all."""
-        from psidebug.runs import save_run  # saved runs know diagnoses, not the other way round
+        from psidebug.store import save_run  # saved runs know diagnoses, not the other way round
 
         save_run(self, path)
 
     @staticmethod
     def load(path: str | PathLike[str]) -> Run:
         """What a saved run shows; it can be asked, and retrained, as long as its learner could be saved too."""
-        from psidebug.runs import load_run
+        from psidebug.store import load_run
 
         return load_run(path)
 

@@ -15,11 +15,11 @@ from psidebug.diagnosis.verification import Judge
 from psidebug.errors import NotMisclassified, NoWorldWithout, ShapeMismatch, SymptomAbsent, UnknownRow
 from psidebug.graybox.protocol import GrayBox
 from psidebug.inference.estimates import Estimates
-from psidebug.labels import Codes, quoted
 from psidebug.priors import Prior
 from psidebug.sufficiency import sufficiency
 from psidebug.symptoms import misclassified
-from psidebug.task import Task
+from psidebug.task.labels import Codes, quoted
+from psidebug.task.task import Task
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]

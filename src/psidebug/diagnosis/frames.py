@@ -9,14 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from psidebug.diagnosis.curve import Curve
-from psidebug.diagnosis.evidence.hypotheses import Hypothesis
 from psidebug.diagnosis.repair import Correction, told
-from psidebug.diagnosis.slices import Slice
 from psidebug.diagnosis.verification import Verification
+from psidebug.evidence.hypotheses import Hypothesis
 from psidebug.inference.estimates import Estimates
-from psidebug.labels import Codes
-from psidebug.tables import frame_like
-from psidebug.task import Task
+from psidebug.slices.slices import Slice
+from psidebug.task.labels import Codes
+from psidebug.task.tables import frame_like
+from psidebug.task.task import Task
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import chi2_contingency
 
-from psidebug.diagnosis.evidence.hypotheses import LEAST_TEST_ROWS_OF_A_CLASS
+from psidebug.evidence.hypotheses import LEAST_TEST_ROWS_OF_A_CLASS
 from psidebug.graybox.fidelity import Fidelity
 from psidebug.graybox.protocol import GrayBox
 from psidebug.graybox.surrogate import Surrogate
 from psidebug.inference.estimates import Estimates
-from psidebug.labels import quoted
-from psidebug.task import Task
+from psidebug.task.labels import quoted
+from psidebug.task.task import Task
 
 RARE = 1e-6
 """Class frequencies of training and test set that differ by chance with less than this probability are told."""

@@ -14,8 +14,8 @@ from psidebug.graybox.protocol import GrayBox
 from psidebug.priors import Prior, noise, noise_by_group
 from psidebug.sufficiency import ENGINES, Engine
 from psidebug.symptoms import Symptom, at_least, log_loss_above_boundary, misclassified
-from psidebug.tables import columns
-from psidebug.task import Task
+from psidebug.task.tables import columns
+from psidebug.task.task import Task
 
 T = TypeVar("T")
 DEFAULT_RATE = 0.05

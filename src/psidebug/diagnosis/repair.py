@@ -9,17 +9,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from psidebug.diagnosis.evidence.hypotheses import LEAST_TEST_ROWS_OF_A_CLASS, Competition, Hypothesis
-from psidebug.diagnosis.evidence.opinions import Panel
-from psidebug.diagnosis.evidence.rates import Floats
-from psidebug.diagnosis.evidence.shift import shifted_slices
-from psidebug.diagnosis.slices import Slice, common_slices
 from psidebug.diagnosis.verification import Judge, Verification
 from psidebug.errors import LearnerFailed
+from psidebug.evidence.hypotheses import LEAST_TEST_ROWS_OF_A_CLASS, Competition, Hypothesis
+from psidebug.evidence.opinions import Panel
+from psidebug.evidence.rates import Floats
 from psidebug.inference.estimates import Estimates
-from psidebug.labels import Codes, quoted
-from psidebug.tables import take
-from psidebug.task import LabelledSet, Task
+from psidebug.slices.shift import shifted_slices
+from psidebug.slices.slices import Slice, common_slices
+from psidebug.task.labels import Codes, quoted
+from psidebug.task.tables import take
+from psidebug.task.task import LabelledSet, Task
 
 Tick = Callable[[str, int, int], None]
 Candidate = tuple[str, Codes, Slice | None]

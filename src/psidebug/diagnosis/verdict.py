@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from psidebug.diagnosis.evidence.hypotheses import Hypothesis
 from psidebug.diagnosis.repair import Correction, told
+from psidebug.evidence.hypotheses import Hypothesis
 from psidebug.graybox.fidelity import Fidelity
-from psidebug.task import Task
+from psidebug.task.task import Task
 
 
 def verdict(

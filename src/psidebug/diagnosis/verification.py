@@ -9,13 +9,13 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from psidebug import learner as learners
 from psidebug.diagnosis.controls import Change, Controls, highest_losses_moved, moved_at_random, table
 from psidebug.errors import LearnerFailed
 from psidebug.inference.estimates import wilson_interval
-from psidebug.labels import Codes
 from psidebug.symptoms import log_losses
-from psidebug.task import LabelledSet, Task
+from psidebug.task import learner as learners
+from psidebug.task.labels import Codes
+from psidebug.task.task import LabelledSet, Task
 
 Mask = npt.NDArray[np.bool_]
 

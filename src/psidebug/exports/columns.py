@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from psidebug.runs import Run
-from psidebug.runs.values import TAGGED, column, values_at
+from psidebug.store import Run
+from psidebug.store.values import TAGGED, column, values_at
 
 Columns = dict[str, Any]
 """Arrow arrays by name."""

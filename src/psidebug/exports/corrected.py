@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from psidebug.errors import UnknownRow
 from psidebug.exports.columns import array_of_values, free_name, has_ids, labels_of, own_columns
-from psidebug.runs import Run
+from psidebug.store import Run
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from psidebug.exports.columns import own_columns, taken
 from psidebug.exports.origin import training_set
 from psidebug.exports.written import plain
 from psidebug.report.pictures import picture_of_array, spread_of
-from psidebug.runs import Run
+from psidebug.store import Run
 
 MODEL = "psi"
 """What Label Studio calls the origin of the predictions."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 
-from psidebug.runs import Run
+from psidebug.store import Run
 
 
 def training_set(run: Run) -> str:

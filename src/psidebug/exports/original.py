@@ -15,7 +15,7 @@ from psidebug.exports.relabelling import OtherRows, Relabelling
 from psidebug.exports.text_cells import relabelled_text
 from psidebug.exports.written import encoded
 from psidebug.formats import kind_of_content, unpacked
-from psidebug.runs import Run
+from psidebug.store import Run
 
 NAMES = {"csv": "CSV", "jsonl": "JSON lines", "parquet": "Parquet", "arrow": "Arrow"}
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from psidebug.labels import Codes
+from psidebug.task.labels import Codes
 
 
 class OtherRows(Exception):

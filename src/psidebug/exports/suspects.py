@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from psidebug.exports.columns import array_of_values, free_name, labels_of, own_columns, taken
-from psidebug.runs import Run
+from psidebug.store import Run
 
 NUMBERS = ("ps", "ps_low", "ps_high", "p_wrong")
 

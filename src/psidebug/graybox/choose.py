@@ -14,8 +14,8 @@ from psidebug.graybox.retrain import Retrain
 from psidebug.graybox.surrogate import Surrogate
 from psidebug.graybox.trees.derivative import LeafDerivative
 from psidebug.graybox.trees.forms import FORMS as TREE_FORMS
-from psidebug.learner import final_step
-from psidebug.task import Task
+from psidebug.task.learner import final_step
+from psidebug.task.task import Task
 
 
 def graybox_for(task: Task, name: str = "auto") -> GrayBox:

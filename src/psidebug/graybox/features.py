@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from psidebug import learner as learners
 from psidebug.graybox.protocol import Floats
-from psidebug.tables import Table
-from psidebug.task import Task
+from psidebug.task import learner as learners
+from psidebug.task.tables import Table
+from psidebug.task.task import Task
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,8 +33,8 @@ from scipy.stats import rankdata
 from psidebug.errors import LearnerFailed, UnknownOption
 from psidebug.graybox.protocol import Floats, GrayBox, LinearGrayBox, Worlds
 from psidebug.graybox.retrain import Retrain
-from psidebug.labels import Codes
-from psidebug.task import Task
+from psidebug.task.labels import Codes
+from psidebug.task.task import Task
 
 FITS = 6
 LEAST_FITS = 4

@@ -26,8 +26,8 @@ from threadpoolctl import threadpool_limits
 
 from psidebug.errors import LearnerFailed, UnknownOption
 from psidebug.graybox.protocol import Floats, Worlds
-from psidebug.labels import Codes
-from psidebug.task import Task
+from psidebug.task.labels import Codes
+from psidebug.task.task import Task
 
 WORTH_STARTING = 4.0
 """Seconds of fits from which it pays to start other processes, which takes one or two."""

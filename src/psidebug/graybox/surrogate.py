@@ -30,13 +30,13 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
 
-from psidebug import learner as learners
 from psidebug.errors import UnsupportedLearner
 from psidebug.graybox.features import Seen, seen_by_final_step
 from psidebug.graybox.logistic import LogisticBox
 from psidebug.graybox.protocol import Floats, Worlds
-from psidebug.tables import Table, is_frame
-from psidebug.task import LabelledSet, Task
+from psidebug.task import learner as learners
+from psidebug.task.tables import Table, is_frame
+from psidebug.task.task import LabelledSet, Task
 
 KERNEL_COLUMNS = 300
 KERNEL_ROWS = 100_000

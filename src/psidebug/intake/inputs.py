@@ -17,7 +17,7 @@ from psidebug.intake.learners import NAMES, learner_for
 from psidebug.intake.overlap import shared_rows
 from psidebug.intake.parts import Part, Roles, feature_names, ids_of, metadata_like, metadata_of, read_parts
 from psidebug.intake.plan import Plan, plan_for
-from psidebug.tables import as_table
+from psidebug.task.tables import as_table
 
 File = str | PathLike[str]
 

@@ -21,7 +21,7 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from psidebug.intake.words import LEAST_ROWS, presence, vocabulary
-from psidebug.tables import Table, column_of, is_missing
+from psidebug.task.tables import Table, column_of, is_missing
 
 Floats = npt.NDArray[np.float64]
 Frame = nw.DataFrame[Any]

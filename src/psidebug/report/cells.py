@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from psidebug.tables import Table, is_frame, is_missing
+from psidebug.task.tables import Table, is_frame, is_missing
 
 LONGEST = 80
 """Characters of a cell's value, and of a column's name."""

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from psidebug.display import pixels_of
-from psidebug.tables import is_missing
+from psidebug.task.tables import is_missing
 
 LARGEST_SIDE = 96
 """Pixels; of a larger array every second, third … pixel is shown."""

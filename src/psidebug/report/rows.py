@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from psidebug.diagnosis.conditions import UNNAMED, Home
 from psidebug.report.cells import Cell, Order, cells_of
 from psidebug.report.pictures import Range, picture_of_array, picture_of_file, spread_of
 from psidebug.report.source import Data, Source, data_of
 from psidebug.report.telling import is_constant, telling_words, worth_of_column, worth_of_entries
-from psidebug.tables import Table, column_names, column_of, columns, is_frame, is_missing, take
+from psidebug.slices.conditions import UNNAMED, Home
+from psidebug.task.tables import Table, column_names, column_of, columns, is_frame, is_missing, take
 
 CELLS, LETTERS = 12, 600
 """Of a row so many cells are shown, and of a text so many characters."""

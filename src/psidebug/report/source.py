@@ -10,15 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 import psidebug
-from psidebug.diagnosis.conditions import Condition
 from psidebug.diagnosis.diagnosis import Diagnosis
 from psidebug.diagnosis.frames import best_of_each_slice
 from psidebug.diagnosis.verification import predicted_by
-from psidebug.labels import Codes, Encoding
-from psidebug.runs.contents import unexplained
-from psidebug.runs.fingerprint import fingerprint_of, versions
-from psidebug.runs.run import Run
-from psidebug.tables import Table
+from psidebug.slices.conditions import Condition
+from psidebug.store.contents import unexplained
+from psidebug.store.fingerprint import fingerprint_of, versions
+from psidebug.store.run import Run
+from psidebug.task.labels import Codes, Encoding
+from psidebug.task.tables import Table
 
 Source = Diagnosis | Run
 Floats = npt.NDArray[np.float64]

@@ -14,7 +14,7 @@ from psidebug.report.effects import confusion_of, curve_of, distribution_of, eff
 from psidebug.report.plain import Plain, plain, records
 from psidebug.report.rows import Part, RowView, views
 from psidebug.report.source import Predictions, Source, labels_of, origin_of, predictions_of, unexplained_of
-from psidebug.runs.run import Run
+from psidebug.store.run import Run
 
 SCHEMA = 3
 """Version of the summary's form; it rises when a field changes its meaning."""

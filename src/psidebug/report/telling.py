@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from psidebug.diagnosis.conditions import coded, words_of
-from psidebug.labels import Codes, Encoding
-from psidebug.tables import Column
+from psidebug.slices.conditions import coded, words_of
+from psidebug.task.labels import Codes, Encoding
+from psidebug.task.tables import Column
 
 Floats = npt.NDArray[np.float64]
 

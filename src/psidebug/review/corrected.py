@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from psidebug.exports import SUFFIXES, Decision, corrected_file
 from psidebug.exports.original import training_file
 from psidebug.review.verdicts import DECIDED, Verdict
-from psidebug.runs.run import Run
+from psidebug.store.run import Run
 
 
 def decisions(run: Run, standing: Mapping[int, Verdict]) -> dict[int, Decision]:

@@ -16,9 +16,9 @@ from psidebug.review.settled import Settled
 from psidebug.review.similar import Similar
 from psidebug.review.store import open_store
 from psidebug.review.verdicts import ACTIONS, DECIDED, Ledger, Verdict, checked_comment
-from psidebug.runs.format import RUN_FILE
-from psidebug.runs.load import load_run
-from psidebug.runs.run import Run
+from psidebug.store.format import RUN_FILE
+from psidebug.store.load import load_run
+from psidebug.store.run import Run
 
 
 class Desk:

@@ -15,8 +15,8 @@ from psidebug.review.imported import Imported, Rows
 from psidebug.review.lines import Lines
 from psidebug.review.studio import from_label_studio
 from psidebug.review.verdicts import Event
-from psidebug.runs.run import Run
-from psidebug.runs.values import as_json
+from psidebug.store.run import Run
+from psidebug.store.values import as_json
 
 
 def log_lines(events: Sequence[Event], run: Run) -> Iterator[str]:

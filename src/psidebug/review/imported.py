@@ -19,8 +19,8 @@ from psidebug.review.verdicts import (
     checked_name,
     moment,
 )
-from psidebug.runs.run import Run
-from psidebug.runs.values import as_json, from_json
+from psidebug.store.run import Run
+from psidebug.store.values import as_json, from_json
 
 MOST_NAMED = 10
 """Bad lines that an error names."""

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from psidebug.errors import UnknownOption
-from psidebug.labels import Codes
 from psidebug.review.verdicts import ACTIONS, DECIDED
-from psidebug.runs.run import Run
+from psidebug.store.run import Run
+from psidebug.task.labels import Codes
 
 Rows = npt.NDArray[np.intp]
 Mask = npt.NDArray[np.bool_]

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 
 from psidebug.review.verdicts import DECIDED, Verdict
-from psidebug.runs.values import as_json
+from psidebug.store.values import as_json
 
 
 class Settled:

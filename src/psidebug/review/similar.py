@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from psidebug.runs.run import Run
-from psidebug.tables import Table, column_of, columns, is_frame, is_missing, row_count, take
+from psidebug.store.run import Run
+from psidebug.task.tables import Table, column_of, columns, is_frame, is_missing, row_count, take
 
 WIDTH = 64
 MOST, MOST_TEXTS = 100_000, 20_000

@@ -18,7 +18,7 @@ from typing import Any
 from psidebug.errors import UnknownOption, UnreadableRun, UsedKey
 from psidebug.review.database import Database, patiently
 from psidebug.review.verdicts import ACTIONS, Event, Ledger, Verdict
-from psidebug.runs.values import as_json, from_json
+from psidebug.store.values import as_json, from_json
 
 STORE_FILE = "verdicts.sqlite"
 

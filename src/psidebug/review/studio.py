@@ -9,7 +9,7 @@ from typing import Any
 from psidebug.errors import InvalidVerdicts, UnknownOption
 from psidebug.review.imported import Imported, Rows, list_of, record_of, refuse
 from psidebug.review.verdicts import Verdict
-from psidebug.runs.values import as_json
+from psidebug.store.values import as_json
 
 Annotations = list[dict[str, Any]]
 

@@ -11,8 +11,8 @@ from typing import Any
 from psidebug.diagnosis.verification import ErrorRate, Verification
 from psidebug.errors import PsiError, UnknownOption
 from psidebug.review.desk import Desk
-from psidebug.runs.load import load_run
-from psidebug.runs.save import save_run
+from psidebug.store.load import load_run
+from psidebug.store.save import save_run
 
 
 @dataclass

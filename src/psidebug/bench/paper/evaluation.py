@@ -17,7 +17,7 @@ from psidebug.bench.measures import average_precision, precision_at_n
 from psidebug.bench.paper.cells import Cell
 from psidebug.bench.paper.steps import STEPS, Ranking, Step
 from psidebug.datasets import BENCHMARKS, Benchmark
-from psidebug.learner import Classifier
+from psidebug.task.learner import Classifier
 
 Labels = npt.NDArray[np.intp]
 

@@ -24,7 +24,7 @@ from psidebug.graybox.choose import graybox_for
 from psidebug.priors import noise
 from psidebug.sufficiency import sufficiency
 from psidebug.symptoms import Symptom, log_loss_above_boundary, misclassified
-from psidebug.task import Task
+from psidebug.task.task import Task
 
 RATE = 0.05
 """ε of the steps: the paper says "a low noise level" and no number."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
-from psidebug import learner as learners
 from psidebug.bench.peers import boostin, influence
 from psidebug.bench.peers.contest import Contest, Finding, Floats, Peer
-from psidebug.labels import Codes
+from psidebug.task import learner as learners
+from psidebug.task.labels import Codes
 
 MOST_ROWS = 600
 """For exact retraining: a fit for every row."""

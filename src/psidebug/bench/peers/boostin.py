@@ -24,8 +24,8 @@ from scipy.special import expit, softmax
 from psidebug.bench.peers.contest import Contest, Finding, Floats, Mask, Peer
 from psidebug.graybox.adapters import profile_of
 from psidebug.graybox.trees.profile import Profile, Tree
-from psidebug.labels import Codes
-from psidebug.learner import Classifier
+from psidebug.task.labels import Codes
+from psidebug.task.learner import Classifier
 
 Visit = tuple[Tree, Floats, Floats, Floats]
 

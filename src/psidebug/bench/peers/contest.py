@@ -12,11 +12,11 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.preprocessing import StandardScaler
 
-from psidebug import learner as learners
 from psidebug.datasets import Benchmark, Learner
-from psidebug.labels import Codes
-from psidebug.tables import Table, row_count
-from psidebug.task import Task
+from psidebug.task import learner as learners
+from psidebug.task.labels import Codes
+from psidebug.task.tables import Table, row_count
+from psidebug.task.task import Task
 
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]

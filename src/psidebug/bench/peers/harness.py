@@ -29,7 +29,7 @@ from psidebug.bench.peers.roster import PEERS
 from psidebug.bench.results import append_lines, read_lines
 from psidebug.datasets import Benchmark
 from psidebug.errors import PsiError
-from psidebug.labels import Codes
+from psidebug.task.labels import Codes
 
 LIMIT = 40.0
 """Seconds that a method may be expected to take on one cell."""

@@ -22,8 +22,8 @@ from psidebug.graybox.logistic.newton import NewtonStep
 from psidebug.graybox.logistic.objective import Objective
 from psidebug.graybox.logistic.quadratic import Quadratic
 from psidebug.graybox.logistic.reading import objective_of
-from psidebug.labels import Codes
-from psidebug.learner import Classifier
+from psidebug.task.labels import Codes
+from psidebug.task.learner import Classifier
 
 ROWS_AT_ONCE = 200
 

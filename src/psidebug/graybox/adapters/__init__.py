@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from psidebug import learner as learners
 from psidebug.errors import LearnerMismatch, UnsupportedLearner
 from psidebug.graybox.features import seen_by_final_step
 from psidebug.graybox.trees.fitted import Fitted
 from psidebug.graybox.trees.profile import Profile
-from psidebug.task import Task
+from psidebug.task import learner as learners
+from psidebug.task.task import Task
 
 REGISTRY: dict[str, str] = {
     "sklearn.ensemble._gb.GradientBoostingClassifier": "sklearn_boosting",

@@ -17,7 +17,7 @@ from psidebug.graybox.trees.loss import Sigmoid
 from psidebug.graybox.trees.profile import Leaves, Profile, Tree, checked, leaf_indices, row_blocks
 from psidebug.graybox.trees.start import recognised
 from psidebug.graybox.trees.weighting import Weighting, one_hot
-from psidebug.tables import row_count
+from psidebug.task.tables import row_count
 
 TAKES = frozenset({"sparse", "missing", "weights"})
 

@@ -19,7 +19,7 @@ from psidebug.graybox.trees.loss import Sigmoid, Softmax
 from psidebug.graybox.trees.profile import Bag, Leaves, Profile, Tree, checked, leaf_indices, row_blocks
 from psidebug.graybox.trees.start import Start
 from psidebug.graybox.trees.weighting import Weighting, one_hot
-from psidebug.tables import row_count
+from psidebug.task.tables import row_count
 
 ROWS_PER_GENERATOR = 1024
 TAKES = frozenset({"many classes", "sparse", "missing", "weights"})

@@ -17,7 +17,7 @@ from psidebug.graybox.trees.loss import Sigmoid, Softmax
 from psidebug.graybox.trees.profile import Bag, Profile, Tree, checked, leaf_indices, row_blocks
 from psidebug.graybox.trees.start import Start, recognised
 from psidebug.graybox.trees.weighting import one_hot
-from psidebug.tables import row_count
+from psidebug.task.tables import row_count
 
 TAKES = frozenset({"many classes", "sparse", "weights"})
 

@@ -17,7 +17,7 @@ from psidebug.graybox.trees.loss import Mean
 from psidebug.graybox.trees.profile import Leaves, Profile, Tree, checked, leaf_indices, row_blocks
 from psidebug.graybox.trees.start import Start
 from psidebug.graybox.trees.weighting import Weighting
-from psidebug.tables import row_count
+from psidebug.task.tables import row_count
 
 TAKES = frozenset({"many classes", "sparse", "missing", "weights"})
 

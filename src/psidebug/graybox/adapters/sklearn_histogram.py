@@ -18,7 +18,7 @@ from psidebug.graybox.trees.loss import Sigmoid, Softmax
 from psidebug.graybox.trees.profile import Profile, Tree, checked, leaf_indices, row_blocks
 from psidebug.graybox.trees.start import recognised
 from psidebug.graybox.trees.weighting import one_hot
-from psidebug.tables import Table, row_count
+from psidebug.task.tables import Table, row_count
 
 LEAST_HESSIAN = 1e-3  # the library's own constant
 TAKES = frozenset({"many classes", "missing", "weights"})

@@ -31,7 +31,6 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from psidebug import learner as learners
 from psidebug.errors import UnknownOption
 from psidebug.graybox.features import seen_by_final_step
 from psidebug.graybox.logistic.design import Design
@@ -42,7 +41,8 @@ from psidebug.graybox.logistic.quadratic import Quadratic
 from psidebug.graybox.logistic.reach import own_reach
 from psidebug.graybox.logistic.reading import objective_of
 from psidebug.graybox.protocol import Floats, Worlds
-from psidebug.task import Task
+from psidebug.task import learner as learners
+from psidebug.task.task import Task
 
 FORMS = ("newton", "newton_residual", "gradient", "gradient_residual")
 CHUNK_BYTES = 2**26

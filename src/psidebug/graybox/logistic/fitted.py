@@ -19,7 +19,7 @@ from psidebug.graybox.logistic.design import Design
 from psidebug.graybox.logistic.objective import Objective
 from psidebug.graybox.logistic.quadratic import Quadratic
 from psidebug.graybox.protocol import Floats
-from psidebug.labels import Codes
+from psidebug.task.labels import Codes
 
 NOTICED = 0.1  # standard errors from which a fit that stopped at max_iter is noted
 FLATTENED = 0.2  # share of a column's largest curvature left where its coefficient has begun to run away

@@ -17,7 +17,7 @@ import numpy as np
 from psidebug.graybox.logistic.design import Design
 from psidebug.graybox.logistic.objective import Objective
 from psidebug.graybox.protocol import Floats
-from psidebug.labels import Codes
+from psidebug.task.labels import Codes
 
 STEPS = 3
 BACK = 0.1

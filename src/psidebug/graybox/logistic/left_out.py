@@ -24,7 +24,7 @@ from psidebug.graybox.logistic.objective import Objective
 from psidebug.graybox.logistic.quadratic import Quadratic
 from psidebug.graybox.logistic.solvers import Dual, Primal
 from psidebug.graybox.protocol import Floats
-from psidebug.labels import Codes
+from psidebug.task.labels import Codes
 
 MOST_WORK = 2e10
 """Multiplications up to which leverages are worth their time: a few seconds."""

@@ -24,7 +24,7 @@ import numpy as np
 from scipy.special import expit, log_softmax, softmax
 
 from psidebug.graybox.protocol import Floats
-from psidebug.labels import Codes
+from psidebug.task.labels import Codes
 
 
 @dataclass(frozen=True, eq=False)

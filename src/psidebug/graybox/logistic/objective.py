@@ -17,7 +17,7 @@ import numpy.typing as npt
 from psidebug.graybox.logistic.design import Design
 from psidebug.graybox.logistic.likelihood import Likelihood
 from psidebug.graybox.protocol import Floats
-from psidebug.labels import Codes
+from psidebug.task.labels import Codes
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from psidebug.graybox.logistic.design import Design
 from psidebug.graybox.logistic.likelihood import Likelihood
 from psidebug.graybox.logistic.objective import Objective
 from psidebug.graybox.protocol import Floats
-from psidebug.labels import Codes
+from psidebug.task.labels import Codes
 
 CHUNK_BYTES = 2**25
 

@@ -30,7 +30,7 @@ from psidebug.graybox.logistic.newton import NewtonStep
 from psidebug.graybox.logistic.objective import Objective
 from psidebug.graybox.logistic.quadratic import Quadratic
 from psidebug.graybox.protocol import Floats
-from psidebug.labels import Codes
+from psidebug.task.labels import Codes
 
 ENOUGH_ROWS = 10  # rows a column: leverages are then a tenth on average, and ρ is nearly 1
 NEAR = 0.1  # a correction smaller than this is not worth solving for

@@ -17,7 +17,7 @@ from psidebug.errors import LearnerMismatch, UnsupportedLearner
 from psidebug.graybox.logistic.likelihood import Likelihood, Separate, Softmax
 from psidebug.graybox.logistic.objective import Objective, Solved
 from psidebug.graybox.protocol import Floats
-from psidebug.task import Task
+from psidebug.task.task import Task
 
 # These stop at max |gradient| / Σ s ≤ tol; the others state no bound. Measured on 11 small data sets, 84 finished fits:
 # they leave at most tol, by liblinear, sag and saga at most 3e-3; with 3% of the labels changed it is 6e-3 or more, in

@@ -32,7 +32,7 @@ from psidebug.graybox.trees.reverse import Reverse
 from psidebug.graybox.trees.tangent import tangent
 from psidebug.graybox.trees.trace import trace_at
 from psidebug.graybox.trees.weighting import one_hot
-from psidebug.task import Task
+from psidebug.task.task import Task
 
 
 class LeafDerivative:

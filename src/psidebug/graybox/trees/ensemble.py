@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from psidebug import learner as learners
 from psidebug.graybox.adapters import profile_of
 from psidebug.graybox.protocol import Floats
 from psidebug.graybox.trees.profile import Profile
 from psidebug.graybox.trees.trace import Trace, trace
-from psidebug.labels import Codes
-from psidebug.task import Task
+from psidebug.task import learner as learners
+from psidebug.task.labels import Codes
+from psidebug.task.task import Task
 
 SOFTNESS = 0.05
 Points = npt.NDArray[np.intp] | slice

@@ -10,8 +10,8 @@ import numpy as np
 from psidebug.errors import UnsupportedLearner
 from psidebug.graybox.protocol import Floats
 from psidebug.graybox.trees.weighting import Weighting
-from psidebug.labels import Codes
-from psidebug.tables import Table
+from psidebug.task.labels import Codes
+from psidebug.task.tables import Table
 
 
 @dataclass(frozen=True, eq=False)

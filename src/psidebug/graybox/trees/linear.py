@@ -22,8 +22,8 @@ from psidebug.graybox.trees.ensemble import Ensemble
 from psidebug.graybox.trees.passes import Step, added, blocks, sum_by_leaf
 from psidebug.graybox.trees.profile import Tree
 from psidebug.graybox.trees.refit import in_memory
-from psidebug.labels import Codes
-from psidebug.task import Task
+from psidebug.task.labels import Codes
+from psidebug.task.task import Task
 
 Rows = npt.NDArray[np.intp] | slice
 

@@ -20,8 +20,8 @@ from psidebug.graybox.trees.fitted import Fitted
 from psidebug.graybox.trees.loss import Loss
 from psidebug.graybox.trees.start import Start
 from psidebug.graybox.trees.weighting import Weighting
-from psidebug.labels import Codes
-from psidebug.tables import Table, is_frame, row_count, take
+from psidebug.task.labels import Codes
+from psidebug.task.tables import Table, is_frame, row_count, take
 
 Leaves = npt.NDArray[np.unsignedinteger[Any]]
 Bag = npt.NDArray[Any]  # of the smallest type that holds it: 0 or 1 under subsampling, weights under a bootstrap

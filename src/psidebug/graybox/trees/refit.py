@@ -13,7 +13,7 @@ from psidebug.graybox.protocol import Floats, Worlds
 from psidebug.graybox.trees.ensemble import Ensemble
 from psidebug.graybox.trees.passes import walk, weighed
 from psidebug.graybox.trees.weighting import one_hot
-from psidebug.task import Task
+from psidebug.task.task import Task
 
 NUMBERS_AT_ONCE = 4_000_000  # classes × rows × worlds held in memory at a time
 

@@ -23,8 +23,8 @@ from psidebug.graybox.trees.ensemble import SOFTNESS, Ensemble
 from psidebug.graybox.trees.refit import LeafRefit
 from psidebug.graybox.trees.trace import trace_at
 from psidebug.graybox.trees.weighting import one_hot
-from psidebug.labels import Codes
-from psidebug.task import Task
+from psidebug.task.labels import Codes
+from psidebug.task.task import Task
 
 STRUCTURES = 2
 

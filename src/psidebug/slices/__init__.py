@@ -1,0 +1,1 @@
+"""What rows have in common: conditions on the columns of the user, the search for them, and their words."""

@@ -1,0 +1,173 @@
+"""A condition on one column: in words for a person, as plain data for a file, and evaluated on any table."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.feature_extraction.text import CountVectorizer
+
+from psidebug.task.tables import Column, Table, column_of, is_missing
+
+Operator = Literal["=", "≠", "≤", ">", "between", "contains", "missing"]
+Home = Literal["features", "metadata", "rows"]
+Plain = str | int | float | bool
+Mask = npt.NDArray[np.bool_]
+
+UNNAMED: dict[Home, str] = {"features": "x", "metadata": "m", "rows": "row"}
+"""What columns without a name are called, before their number."""
+LONGEST = 60
+"""Values are shown up to this many characters."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """``column operator values``; all fields are plain data, so that ``Condition(**record)`` reads what was saved.
+
+    "between" takes both ends. A date is written in ISO form and means all of its year, month or day: ``date ≤ 2024-03``
+    holds until the end of March. A missing value meets no condition but "missing".
+    """
+
+    column: str
+    operator: Operator
+    values: tuple[Plain, ...] = ()
+    home: Home = "features"
+    """Where the column is: conditions on metadata and on row ids are about training rows only."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", tuple(self.values))  # a list, when read from JSON
+
+    def __str__(self) -> str:
+        shown = [_shown(value) for value in self.values]
+        match self.operator:
+            case "missing":
+                return f"{self.column} is missing"
+            case "contains":
+                return f'{self.column} contains "{shown[0]}"'
+            case "between" if self.home == "rows":
+                return f"{self.column} {shown[0]} to {shown[1]}"
+            case "between":
+                return f"{self.column} between {shown[0]} and {shown[1]}"
+            case _:
+                return f"{self.column} {self.operator} {shown[0]}"
+
+    def holds(self, table: Table) -> Mask:
+        """Where the condition holds, in a table with the columns of its home; for row ids the array of ids."""
+        return self.holds_in(self.column_in(table))
+
+    def column_in(self, table: Table) -> Column:
+        """The column that the condition is about."""
+        if self.home == "rows":
+            return Column(self.column, np.asarray(table))
+        return column_of(table, self.column, unnamed=UNNAMED[self.home])
+
+    def holds_in(self, column: Column) -> Mask:
+        """Where the condition holds in its column."""
+        if self.operator == "missing":
+            return missing(column)
+        if self.operator == "contains":
+            return _contains(column.values, str(self.values[0]))
+        if column.dated:
+            return self._compared([_at_precision(column.values, str(value)) for value in self.values])
+        if self.operator == "=" and not column.numeric:
+            codes, distinct = coded(column.values)
+            return np.asarray(codes == distinct.get(self.values[0], -2))
+        numbers = _numbers(column)
+        return self._compared([(numbers, value) for value in self.values])
+
+    def _compared(self, sides: list[tuple[npt.NDArray[Any], Any]]) -> Mask:
+        """The operator on columns and values that numpy can compare; NaN and NaT compare as false."""
+        values, bound = sides[0]
+        match self.operator:
+            case "=":
+                result = values == bound
+            case "≠":
+                result = (values < bound) | (values > bound)
+            case "≤":
+                result = values <= bound
+            case ">":
+                result = values > bound
+            case _:
+                upper_values, upper = sides[1]
+                result = (values >= bound) & (upper_values <= upper)
+        return cast(Mask, result)
+
+
+def missing(column: Column) -> Mask:
+    """Where a column has no value."""
+    values = column.values
+    if values.dtype.kind == "M":
+        return np.asarray(np.isnat(values))
+    if values.dtype.kind == "f":
+        return np.asarray(np.isnan(values))
+    return coded(values)[0] < 0 if values.dtype.kind == "O" else np.zeros(len(values), dtype=bool)
+
+
+def coded(values: npt.NDArray[Any]) -> tuple[npt.NDArray[np.intp], dict[Plain, int]]:
+    """A code for every value, -1 where it is missing, and the codes of the different values in plain form.
+
+    Python looks at each different value once, not at each row.
+    """
+    seen: dict[Any, int] = {}
+    listed = values.tolist()
+    try:
+        raw = np.fromiter((seen.setdefault(value, len(seen)) for value in listed), dtype=np.intp, count=len(listed))
+    except TypeError:  # lists, arrays or dicts cannot be keys, but their text can
+        seen = {}
+        texts = map(as_plain, listed)
+        raw = np.fromiter((seen.setdefault(value, len(seen)) for value in texts), dtype=np.intp, count=len(listed))
+    distinct: dict[Plain, int] = {}
+    plain = map(as_plain, seen)
+    again = [-1 if value is None else distinct.setdefault(value, len(distinct)) for value in plain]
+    return np.array(again, dtype=np.intp)[raw], distinct
+
+
+def as_plain(value: Any) -> Plain | None:
+    """A value as it can be written to a file; None if it is missing. What has no plain form is known by its text."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if is_missing(value):
+        return None
+    return value if isinstance(value, str | bool | int | float) else str(value)
+
+
+def words_of(texts: npt.NDArray[Any], *, least: int) -> tuple[sp.csr_array, list[str]]:
+    """Which words are in which texts, (N, words) of 0 and 1, of the words in at least so many texts."""
+    vectorizer = CountVectorizer(binary=True, min_df=least)
+    try:
+        counted = vectorizer.fit_transform([text if isinstance(text, str) else "" for text in texts])
+    except ValueError:  # no word is frequent enough
+        return sp.csr_array((len(texts), 0)), []
+    return sp.csr_array(counted), vectorizer.get_feature_names_out().tolist()
+
+
+def _contains(texts: npt.NDArray[Any], word: str) -> Mask:
+    """Whether the word is among the tokens of the text, lower-cased, as :func:`words_of` makes them."""
+    whole = re.compile(rf"\b{re.escape(word)}\b")
+    lowered = (text.lower() if isinstance(text, str) else "" for text in texts)
+    return np.array([word in text and bool(whole.search(text)) for text in lowered], dtype=bool)
+
+
+def _at_precision(dates: npt.NDArray[Any], written: str) -> tuple[npt.NDArray[Any], np.datetime64]:
+    bound = np.datetime64(written)
+    return dates.astype(bound.dtype), bound
+
+
+def _numbers(column: Column) -> npt.NDArray[np.float64]:
+    """The column as numbers; NaN for what is none, in a table that has texts where training had numbers."""
+    if column.numeric:
+        return column.values.astype(np.float64)
+    numbers = [value if isinstance(value, int | float) else np.nan for value in column.values.tolist()]
+    return np.array(numbers, dtype=np.float64)
+
+
+def _shown(value: Plain) -> str:
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value + 0.0!r}"
+    text = str(value)
+    if not text.strip():
+        return repr(text)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"

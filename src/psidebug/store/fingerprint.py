@@ -1,0 +1,90 @@
+"""What a run was made from, in a few digests: the same values give the same digest whatever library holds them."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import re
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as kinds
+
+from psidebug.store.stored import stored
+from psidebug.store.values import TAGGED
+from psidebug.task import learner as learners
+from psidebug.task.task import LabelledSet, Task
+
+ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+
+
+def fingerprint_of(task: Task) -> dict[str, str]:
+    """Digests of the training and the test set (features and labels) and of the row ids; the learner as text."""
+    ids = hashlib.sha256("\n".join(map(repr, task.rows.tolist())).encode("utf-8", "backslashreplace"))
+    return {
+        "train": _set_digest(task, task.train),
+        "test": _set_digest(task, task.test),
+        "rows": ids.hexdigest(),
+        "learner": learner_text(task.learner, seed=task.seed),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Of Python and of the libraries that the figures depend on."""
+    named = {name: version(name) for name in ("numpy", "scipy", "scikit-learn", "pyarrow")}
+    return {"python": platform.python_version(), **named}
+
+
+def learner_text(learner: Any, *, seed: int) -> str:
+    """Class and parameters; the same text in every process, so without addresses in memory.
+
+    The seed of the task stands where the user left chance open, and is no parameter that was given.
+    """
+    name = f"{type(learner).__module__}.{type(learner).__qualname__}"
+    parameters = learner.get_params(deep=True) if hasattr(learner, "get_params") else {}
+    for key, value in parameters.items():
+        if key.split("__")[-1] == "random_state" and isinstance(value, int) and value == seed:
+            parameters[key] = None
+    told = [f"{key}={_parameter_text(value)}" for key, value in sorted(parameters.items())]
+    return f"{name}({', '.join(told)})"
+
+
+def _parameter_text(value: Any) -> str:
+    """Parts of a pipeline by their class: their own parameters are listed by themselves."""
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_parameter_text, value))}]"
+    if hasattr(value, "get_params"):
+        return type(learners.final_step(value)).__qualname__
+    return ADDRESS.sub("", repr(value))
+
+
+def _set_digest(task: Task, part: LabelledSet) -> str:
+    digest = hashlib.sha256()
+    table, form = stored(part.features)
+    digest.update(repr((table.num_rows, form.get("shape"))).encode())
+    for index in range(table.num_columns):
+        field = table.schema.field(index)
+        digest.update(field.name.encode())
+        _add_column(digest, table.column(index), tagged=field.metadata == TAGGED)
+    labels = task.encoding.decode(part.codes).tolist()
+    digest.update("\n".join(map(repr, labels)).encode("utf-8", "backslashreplace"))
+    return digest.hexdigest()
+
+
+def _add_column(digest: Any, column: Any, *, tagged: bool) -> None:
+    kind = column.type
+    if kinds.is_dictionary(kind):
+        column, kind = column.cast(kind.value_type), kind.value_type
+    if kinds.is_timestamp(kind) or kinds.is_date(kind):  # libraries differ in the unit, and formats in having days
+        column, kind = column.cast(pa.timestamp("us"), safe=False).cast(pa.int64()), pa.int64()
+    if kinds.is_boolean(kind) or kinds.is_integer(kind) or kinds.is_floating(kind):
+        numbers = pc.fill_null(column.cast(pa.float64(), safe=False), np.nan).to_numpy() + 0.0  # -0 is 0
+        numbers[np.isnan(numbers)] = np.nan
+        digest.update(numbers.tobytes())
+    else:
+        values = column.to_pylist()
+        digest.update(repr(tagged).encode() if tagged else b"")
+        digest.update("\n".join(map(repr, values)).encode("utf-8", "backslashreplace"))

@@ -1,0 +1,64 @@
+"""Opening a saved run: whatever is wrong with it is said before anything is shown."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from os import PathLike
+from pathlib import Path, PurePosixPath
+
+from psidebug.errors import UnreadableRun
+from psidebug.store.files import RunFiles
+from psidebug.store.format import REQUIRED, RUN_FILE, SCHEMA
+from psidebug.store.run import Run
+from psidebug.store.values import Json
+
+
+def load_run(path: str | PathLike[str]) -> Run:
+    """The run saved at ``path``, checked; its tables are read when they are asked for."""
+    directory = Path(path)
+    record = read_run_file(directory)
+    for each in record["files"].values():
+        _check_file(directory, each)
+    return Run(RunFiles(directory, record))
+
+
+def read_run_file(directory: Path) -> Json:
+    """``run.json`` of a run, without a look at its tables."""
+    if not directory.is_dir():
+        raise UnreadableRun(f"{directory} is no directory. Give the directory that a run was saved to.")
+    try:
+        record = json.loads((directory / RUN_FILE).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UnreadableRun(f"{directory} has no {RUN_FILE}, so it is no saved run. Give another directory.") from None
+    except OSError as error:
+        raise UnreadableRun(f"{directory / RUN_FILE} cannot be read: {error.strerror or error}.") from None
+    except ValueError:  # not JSON, or not UTF-8
+        raise UnreadableRun(f"{directory / RUN_FILE} is damaged: it is no JSON. Save the run again.") from None
+    schema = record.get("schema") if isinstance(record, dict) else None
+    if not isinstance(schema, int) or isinstance(schema, bool):
+        raise UnreadableRun(f"{directory / RUN_FILE} does not say its schema, so it is no saved run of Psi.")
+    if schema > SCHEMA:
+        raise UnreadableRun(
+            f"{directory} was made by a newer Psi ({record.get('psidebug')}, schema {schema}; this one reads up to "
+            f"{SCHEMA}): upgrade with pip install --upgrade psidebug."
+        )
+    lacking = [name for name in REQUIRED if name not in record]
+    if lacking:
+        raise UnreadableRun(f"{directory / RUN_FILE} is damaged: it lacks {', '.join(lacking)}. Save the run again.")
+    return record
+
+
+def _check_file(directory: Path, entry: Json) -> None:
+    name = PurePosixPath(entry["path"])
+    if name.is_absolute() or ".." in name.parts:
+        raise UnreadableRun(f"{directory / RUN_FILE} names a file outside of the run, {str(name)!r}: do not trust it.")
+    try:
+        with (directory / name).open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        raise UnreadableRun(f"{directory} lacks its file {name}. Copy the whole directory, or save again.") from None
+    except OSError as error:
+        raise UnreadableRun(f"{directory / name} cannot be read: {error.strerror or error}.") from None
+    if digest != entry["sha256"]:
+        raise UnreadableRun(f"{directory / name} is not what was saved: it was changed or damaged. Save the run again.")

@@ -1,0 +1,182 @@
+"""Where a run is: a directory that holds a whole run, the old one or the new one, at every moment.
+
+::
+
+    RUN/run.json                    what was found, and the names and digests of the tables
+    RUN/tables-1a2b3c4d/*.parquet   the tables, and learner.skops beside them
+
+The tables of a new run are written beside those of the old one, under a hidden name, and forced to disk; then
+``run.json`` is replaced in one step, and only then do the old tables go, and with them what processes that were killed
+have left. Other files in the directory, as the verdicts of a review, are not touched.
+"""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from psidebug.errors import OtherRun, OutputError, UnreadableRun
+from psidebug.files import PARTIAL, is_left_behind, marked, write_whole
+from psidebug.store.format import RUN_FILE
+from psidebug.store.load import read_run_file
+from psidebug.store.values import Json
+
+
+def check_run_place(path: str | PathLike[str], fingerprint: Mapping[str, str]) -> None:
+    """Raise :class:`OutputError` if a run of these inputs cannot be saved at ``path``, before the work for it."""
+    _replaced(Path(path), fingerprint)
+
+
+def write_run(path: str | PathLike[str], record: Json, tables: Mapping[str, Any]) -> None:
+    """Write a run; a failure leaves what was there."""
+    old = _replaced(Path(path), record["fingerprint"])
+    target = Path(path).resolve()  # a link stays a link
+    try:
+        if target.is_dir():
+            _fill(target, record, tables)
+            for name in _tables_of(old):
+                shutil.rmtree(target / name, ignore_errors=True)
+            _remove_leftovers(target)
+            return
+        built = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{marked(target.name)}", suffix=PARTIAL))
+        try:
+            _as_any_new_directory(built)
+            _fill(built, record, tables)
+            os.replace(built, target)
+            _force(target.parent)
+            _remove_leftovers(target)
+        except BaseException:
+            shutil.rmtree(built, ignore_errors=True)
+            raise
+    except OutputError:
+        raise
+    except OSError as error:
+        raise OutputError(
+            f"could not write {target}: {error.strerror or error}. Choose a place you can write to."
+        ) from error
+
+
+def _remove_leftovers(run: Path) -> None:
+    """Remove what killed processes have left: half-written runs beside this one, half-written files and tables in it.
+
+    Tables that were whole when the process died have no hidden name, but nobody names them.
+    """
+    named = _tables_in(run)
+    beside = [
+        each for each in run.parent.glob(f".{glob.escape(run.name[:40])}.*{PARTIAL}") if is_left_behind(each.name)
+    ]
+    inside = [each for each in run.iterdir() if each.name.startswith(("tables-", ".tables-", f".{RUN_FILE}"))]
+    for each in [*beside, *(each for each in inside if each.name not in named and is_left_behind(each.name))]:
+        if each.is_dir():
+            shutil.rmtree(each, ignore_errors=True)
+        else:
+            each.unlink(missing_ok=True)
+
+
+def _replaced(target: Path, fingerprint: Mapping[str, str]) -> Json:
+    """The record of the run that is there and may be replaced; None if nothing is there."""
+    try:
+        found = target.resolve().exists()
+        if found and not target.is_dir():
+            raise OutputError(f"could not write {target}: it is a file. A run is a directory; give another name.")
+        if not found and not target.absolute().parent.is_dir():
+            raise OutputError(f"could not write {target}: there is no directory {target.parent}. Make it first.")
+        if not os.access(target if found else target.absolute().parent, os.W_OK | os.X_OK):
+            raise OutputError(f"could not write {target}: it is not yours to write to. Choose another place.")
+        names = [each.name for each in target.iterdir()] if found else []
+    except OutputError:
+        raise
+    except (OSError, ValueError) as error:  # a name that is too long, or has a zero byte; a directory that is closed
+        raise OutputError(f"could not write {str(target)!r}: {error}. Choose another place.") from error
+    if all(name.startswith(".") and name.endswith(PARTIAL) for name in names):  # what a killed process left
+        return None
+    if RUN_FILE not in names:
+        raise OtherRun(f"{target} holds other files and is no saved run. Choose another place, or empty it first.")
+    try:
+        old = read_run_file(target)
+    except UnreadableRun as error:
+        raise OtherRun(f"{target} holds a run that cannot be read ({error}) Choose another place.") from error
+    if old["fingerprint"] != fingerprint:
+        raise OtherRun(
+            f"{target} holds a run of other data or of another learner, which is not overwritten. Choose another "
+            f"place, or remove it first."
+        )
+    return old
+
+
+def _fill(directory: Path, record: Json, tables: Mapping[str, Any]) -> None:
+    """Add the tables and then, in one step, the ``run.json`` that makes them count."""
+    hidden = Path(tempfile.mkdtemp(dir=directory, prefix=f".{marked('tables-')}", suffix=PARTIAL))
+    final = directory / hidden.name.removeprefix(".").removesuffix(PARTIAL)
+    try:
+        _as_any_new_directory(hidden)
+        files = {}
+        for name, table in tables.items():
+            written = _written(hidden, name, table)
+            _force(written)
+            with written.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            files[name] = {"path": f"{final.name}/{written.name}", "sha256": digest}
+        _force(hidden)
+        os.rename(hidden, final)
+        _force(directory)
+        text = json.dumps({**record, "files": files}, indent=1, allow_nan=False)
+        write_whole(directory / RUN_FILE, text + "\n")
+        _force(directory)
+    except BaseException:
+        shutil.rmtree(hidden, ignore_errors=True)
+        if final.name not in _tables_in(directory):  # else the step was made, and the new run counts
+            shutil.rmtree(final, ignore_errors=True)
+        raise
+
+
+def _written(directory: Path, name: str, table: Any) -> Path:
+    """A table as Parquet; bytes are the learner, as skops wrote it."""
+    if isinstance(table, bytes):
+        path = directory / f"{name}.skops"
+        path.write_bytes(table)
+        return path
+    path = directory / f"{name}.parquet"
+    pq.write_table(table, path, compression="zstd")
+    return path
+
+
+def _tables_in(directory: Path) -> set[str]:
+    """Directories with the tables of the run that is there now, if one is."""
+    try:
+        return _tables_of(read_run_file(directory))
+    except UnreadableRun:
+        return set()
+
+
+def _tables_of(record: Json) -> set[str]:
+    """Directories with the tables of a run."""
+    return set() if record is None else {Path(each["path"]).parts[0] for each in record["files"].values()}
+
+
+def _as_any_new_directory(path: Path) -> None:
+    """Temporary directories are their owner's alone; a run has the permissions of any new directory."""
+    umask = os.umask(0)
+    os.umask(umask)
+    os.chmod(path, 0o777 & ~umask)
+
+
+def _force(path: Path) -> None:
+    """Make sure that a file, or the names in a directory, are on disk."""
+    if os.name == "nt" and path.is_dir():
+        return  # Windows cannot open directories, and needs no such call
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

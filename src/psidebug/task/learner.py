@@ -1,0 +1,287 @@
+"""The user's classifier, handled the same way whatever library it is from: fitted, refitted, asked.
+
+Psi never changes the object it was given: every fit is on a fresh copy.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from psidebug.errors import InvalidWeights, LearnerFailed, LearnerMismatch, NotAClassifier, PsiError
+from psidebug.task.labels import Codes
+from psidebug.task.tables import Table, check_finite, column_names
+
+SMOOTHING = 0.01
+Classifier = Any  # anything with scikit-learn's fit, predict, get_params
+
+
+def check_classifier(model: Any) -> None:
+    """Raise :class:`NotAClassifier` unless ``model`` follows scikit-learn's conventions for classifiers."""
+    name = type(model).__name__
+    if isinstance(model, type):
+        raise NotAClassifier(
+            f"model is the class {model.__name__}, not a classifier. Give an instance: {model.__name__}()."
+        )
+    if _shown_once_fitted(model):
+        return
+    missing = [method for method in ("fit", "predict", "get_params") if not hasattr(model, method)]
+    if missing:
+        raise NotAClassifier(
+            f"model is a {name} without {', '.join(missing)}. Give a scikit-learn-compatible classifier or a Pipeline "
+            f"that ends in one."
+        )
+    if _is(is_regressor, model):
+        raise NotAClassifier(f"model is a {name}, a regressor. Psi debugs classifiers.")
+    if not (hasattr(model, "decision_function") or hasattr(model, "predict_proba")):
+        raise NotAClassifier(
+            f"{name} gives classes but no scores: it has neither decision_function nor predict_proba. Wrap it in "
+            f"sklearn.calibration.CalibratedClassifierCV."
+        )
+
+
+def is_fitted(model: Classifier) -> bool:
+    """Whether the classifier has been fitted."""
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
+        return False
+    except AttributeError:  # a classifier made without scikit-learn's base class
+        return hasattr(model, "classes_")
+    return True
+
+
+def _is(kind: Callable[[Any], bool], model: Any) -> bool:
+    try:
+        return bool(kind(model))
+    except AttributeError:  # a classifier made without scikit-learn's base class
+        return False
+
+
+def _shown_once_fitted(model: Any) -> bool:
+    """Whether its class predicts but the object hides that, as a StackingClassifier does until it is fitted."""
+    return not hasattr(model, "predict") and hasattr(type(model), "predict") and _is(is_classifier, model)
+
+
+def final_step(model: Classifier) -> Classifier:
+    """The estimator itself, behind any (nested) Pipeline."""
+    while hasattr(model, "steps"):
+        model = model.steps[-1][1]
+    return model
+
+
+def takes_only_codes(model: Classifier) -> bool:
+    """Whether labels must be 0 … K-1 for this classifier: XGBoost's refuse all others."""
+    return type(final_step(model)).__module__.split(".")[0] == "xgboost"
+
+
+def before_final_step(model: Classifier, features: Table) -> Table:
+    """The features as the final estimator sees them: through every earlier step of a fitted Pipeline."""
+    for earlier in _before_final(model):
+        features = earlier.transform(features)
+    return features
+
+
+def trained_before_final_step(model: Classifier, features: Table, labels: npt.NDArray[Any], *, seed: int) -> Table:
+    """The features as the final estimator sees them in a fit: by ``fit_transform`` of fresh copies of the steps."""
+    with _seeded(seed), warnings.catch_warnings(action="ignore"):
+        for earlier in _before_final(model):
+            features = fresh(earlier).fit_transform(features, labels)
+    return features
+
+
+def earlier_parts(model: Classifier) -> list[Any]:
+    """All that the steps before the final estimator are made of, parts of parts included."""
+    return [part for earlier in _before_final(model) for part in earlier.get_params().values()]
+
+
+def _before_final(model: Classifier) -> Iterator[Any]:
+    """The earlier steps of each (nested) Pipeline, as a Pipeline."""
+    while hasattr(model, "steps"):
+        if len(model.steps) > 1:
+            yield model[:-1]
+        model = model.steps[-1][1]
+
+
+def fresh(model: Any) -> Any:
+    """An unfitted copy, with the same options."""
+    if isinstance(model, list | tuple):
+        return type(model)(map(fresh, model))
+    if not hasattr(model, "get_params") or isinstance(model, type):
+        return copy.deepcopy(model)
+    try:
+        return clone(model)
+    except RuntimeError:  # clone wants the very objects back that it gave, and CatBoost copies lists and dicts
+        return type(model)(**{name: fresh(value) for name, value in model.get_params(deep=False).items()})
+
+
+def check_takes_weights(model: Classifier) -> None:
+    """Raise :class:`InvalidWeights` unless the (final) estimator's ``fit`` takes ``sample_weight``."""
+    estimator = final_step(model)
+    if not has_fit_parameter(estimator, "sample_weight"):
+        raise InvalidWeights(
+            f"{type(estimator).__name__}.fit takes no sample_weight. Leave sample_weight out, or use a learner that "
+            f"weighs its rows."
+        )
+
+
+def _weights_argument(model: Classifier, weights: npt.NDArray[np.float64] | None) -> dict[str, Any]:
+    """``fit``'s keyword for the weights: a Pipeline hands them on under the names of its last steps."""
+    if weights is None:
+        return {}
+    keyword = ""
+    while hasattr(model, "steps"):
+        name, model = model.steps[-1]
+        keyword += f"{name}__"
+    return {f"{keyword}sample_weight": weights}
+
+
+def refit(
+    model: Classifier,
+    features: Table,
+    labels: npt.NDArray[Any],
+    *,
+    seed: int,
+    sample_weight: npt.NDArray[np.float64] | None = None,
+    quiet: bool = True,
+) -> Classifier:
+    """A copy of the classifier, fitted on these labels; chance left open is seeded, so that it can be repeated."""
+    try:
+        again = fresh(model)
+        unset = [
+            key for key, value in again.get_params().items() if key.split("__")[-1] == "random_state" and value is None
+        ]
+        if unset:
+            again.set_params(**dict.fromkeys(unset, seed))
+        with _seeded(seed), warnings.catch_warnings():
+            if quiet:
+                warnings.simplefilter("ignore")
+            again.fit(features, labels, **_weights_argument(again, sample_weight))
+    except Exception as error:
+        raise _failed(model, error, features, "X_train", "could not be fitted") from error
+    return again
+
+
+@contextmanager
+def _seeded(seed: int) -> Iterator[None]:
+    """Seed numpy's global generator, which chance without a ``random_state`` comes from, and put it back after."""
+    before = np.random.get_state()  # noqa: NPY002
+    np.random.seed(seed)  # noqa: NPY002
+    try:
+        yield
+    finally:
+        np.random.set_state(before)  # noqa: NPY002
+
+
+def predict(model: Classifier, features: Table, *, name: str) -> list[Any]:
+    """Predicted labels as Python values."""
+    check_columns(model, features, name=name)
+    try:
+        predicted = np.asarray(model.predict(features))
+    except Exception as error:
+        raise _failed(model, error, features, name, f"could not predict on {name}") from error
+    return list(predicted.reshape(len(predicted), -1)[:, 0].tolist())
+
+
+def check_columns(model: Classifier, features: Table, *, name: str) -> None:
+    """A fitted classifier must have been fitted on as many columns as it is given."""
+    expected = getattr(model, "n_features_in_", None)
+    if expected is not None and len(features.shape) == 2 and features.shape[1] != expected:
+        raise LearnerMismatch(
+            f"the model was fitted on {expected} columns but {name} has {features.shape[1]}. Give the features it was "
+            f"fitted on, or an unfitted model."
+        )
+    names = getattr(model, "feature_names_in_", None)
+    given = column_names(features)
+    if names is not None and given is not None and not set(names) <= set(given):
+        absent = [c for c in names if c not in given]
+        raise LearnerMismatch(
+            f"the model was fitted on columns that {name} does not have: {absent[:5]}. Give the features it was fitted "
+            f"on, or an unfitted model."
+        )
+
+
+def scores(model: Classifier, features: Table, codes_of: dict[Any, int], size: int) -> npt.NDArray[np.float64]:
+    """Scores f_k(x) of the K classes, shape (rows, K), whose largest is the predicted class.
+
+    They are the learner's own decision function where it has one per class (two classes: 0 and f), otherwise the
+    logarithm of its probabilities, smoothed where they are shares of votes or rows. A class that the fitted model does
+    not know scores -∞.
+    """
+    try:
+        raw = _raw_scores(model, features)
+    except PsiError:
+        raise
+    except Exception as error:  # for instance a category that was not among the rows it was trained on
+        raise _failed(model, error, features, "the features", "could not score the rows") from error
+    known = [codes_of[value] for value in np.asarray(model.classes_).tolist()]
+    full = np.full((len(raw), size), -np.inf)
+    full[:, known] = raw
+    return full
+
+
+def _raw_scores(model: Classifier, features: Table) -> npt.NDArray[np.float64]:
+    known = len(model.classes_)
+    pairs = getattr(final_step(model), "decision_function_shape", None) == "ovo" and known > 2
+    if hasattr(model, "decision_function") and not pairs:
+        decided = np.asarray(model.decision_function(features), dtype=np.float64)
+        if decided.ndim == 1 and known == 2:
+            return np.column_stack([np.zeros_like(decided), decided])
+        if decided.ndim == 2 and decided.shape[1] == known:
+            return decided
+    if not hasattr(model, "predict_proba"):
+        raise LearnerFailed(
+            f"{type(final_step(model)).__name__} has a decision function without one score per class. Use "
+            f"decision_function_shape='ovr' or probability=True."
+        )
+    probability = np.asarray(model.predict_proba(features), dtype=np.float64)
+    return log_shares(probability) if _counts(final_step(model)) else np.log(np.clip(probability, 1e-15, 1.0))
+
+
+def log_shares(shares: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """log((p + a) / (1 + K a)), a = 0.01, of shares p of votes or of training rows over the last axis of K classes.
+
+    A share of exactly 0 says that no such row was seen, not that there is none: its own logarithm would let a few such
+    points decide the log loss. The order of the classes stays, and with it the prediction.
+    """
+    return np.asarray(np.log((shares + SMOOTHING) / (1.0 + shares.shape[-1] * SMOOTHING)))
+
+
+def _counts(model: Classifier) -> bool:
+    """Whether probabilities are shares of votes or of rows: trees, forests, bags, nearest neighbours."""
+    return any(hasattr(model, name) for name in ("tree_", "estimators_", "n_samples_fit_"))
+
+
+def margins(scores: npt.NDArray[np.float64], codes: Codes) -> npt.NDArray[np.float64]:
+    """Advantages of the right class over each rival, m_tr = f_{y_t} - f_r, shape (points, K-1), rivals in order.
+
+    A point is misclassified when the smallest of its margins is negative.
+    """
+    points, size = scores.shape
+    rivals = np.array([[k for k in range(size) if k != y] for y in range(size)])[codes]
+    right = scores[np.arange(points), codes][:, None]
+    with np.errstate(invalid="ignore"):
+        advantage = right - scores[np.arange(points)[:, None], rivals]
+    return np.asarray(np.where(np.isnan(advantage), 0.0, advantage))
+
+
+def _failed(model: Classifier, error: Exception, features: Table, name: str, what: str) -> LearnerFailed:
+    """The learner's own words; or :class:`MissingValues`, raised here, when they are about NaN or infinity."""
+    if re.search(r"\b(nans?|inf|infs|infinity|infinite|finite|missing|null)\b", str(error), re.IGNORECASE):
+        check_finite(features, name=name)
+    return LearnerFailed(f"{type(final_step(model)).__name__} {what}: {_first_line(error)}")
+
+
+def _first_line(error: Exception) -> str:
+    text = str(error).strip().splitlines()
+    return f"{text[0] if text else type(error).__name__} ({type(error).__name__})"

@@ -1,0 +1,361 @@
+"""Opinions: nobody speaks about a label that they have seen, and who cannot speak is silent."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.compose import make_column_transformer
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+from psidebug.diagnosis.verification import Judge
+from psidebug.evidence.labeller import labeller_of
+from psidebug.evidence.opinions import FOREST, LINEAR, OWN, Panel
+from psidebug.evidence.opinions import OWN_ON_TEST as ON_TEST
+from psidebug.evidence.speakers import FOLDS, LEAST, InFolds, Opinion
+from psidebug.task.task import LabelledSet, Task
+
+Codes = npt.NDArray[np.intp]
+
+
+def panel_of(model: Any, X: Any, y: Any, X_test: Any, y_test: Any, **options: Any) -> Panel:
+    task = Task.of(model, X, y, X_test, y_test, **options)
+    return Panel(task, Judge(task))
+
+
+def heard(panel: Panel, excluded: Any = None) -> dict[str, Opinion]:
+    nobody = np.zeros(len(panel.task.train), dtype=bool)
+    if excluded is not None:
+        nobody[excluded] = True
+    return {each.name: each for each in panel.hear(nobody)}
+
+
+def same_folds(panel: Panel, other: Panel) -> list[Any]:
+    """Its speakers, those who are asked in folds with the folds of the other."""
+    return [
+        replace(each, folds=other.folds, test_folds=other.test_folds) if isinstance(each, InFolds) else each
+        for each in panel.speakers
+    ]
+
+
+def drawn(seed: int = 0, train: int = 120, test: int = 60) -> tuple[Any, ...]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(train + test, 3))
+    y = (X[:, 0] + 0.5 * rng.normal(size=len(X)) > 0).astype(int)
+    return X[:train], y[:train], X[train:], y[train:]
+
+
+# ── no row is spoken of by a model that saw its label ───────────────────────────────────────────────────────────────
+
+
+def test_a_learner_by_heart_knows_nothing_of_random_labels() -> None:
+    """One nearest neighbour says 1.00 of rows that it was trained on; 0.5 ± 0.12 is five standard errors of 450."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(900, 3)), rng.integers(0, 2, 900)
+    model = KNeighborsClassifier(1).fit(X[:450], y[:450])
+    assert model.score(X[:450], y[:450]) == 1.0
+    opinions = heard(panel_of(KNeighborsClassifier(1), X[:450], y[:450], X[450:], y[450:]))
+    assert set(opinions) == {OWN, ON_TEST, LINEAR, FOREST}
+    for each in opinions.values():
+        for said, labels in ((each.train, y[:450]), (each.test, y[450:])):
+            assert (said.argmax(axis=1) == labels).mean() == pytest.approx(0.5, abs=0.12), each.name
+
+
+@pytest.mark.parametrize(("where", "fold"), [("train", 0), ("train", 2), ("test", 1)])
+def test_other_labels_of_a_fold_change_nothing_that_is_said_of_it(where: str, fold: int) -> None:
+    panel = panel_of(GaussianNB(), *drawn())
+    panel.dismiss([LINEAR, FOREST])
+    rng, task = np.random.default_rng(fold), panel.task
+    folds = panel.folds if where == "train" else panel.test_folds
+    own = np.flatnonzero(folds == fold)
+    kept: LabelledSet = getattr(task, where)
+    codes = kept.codes.copy()
+    codes[own] = rng.permutation(1 - codes[own])
+    changed_part: Any = {where: LabelledSet(kept.features, codes)}
+    other_task = replace(task, **changed_part)
+    other = Panel(other_task, Judge(other_task))
+    other.speakers = same_folds(other, panel)[:2]
+    before, after = heard(panel), heard(other)
+    changed = []
+    for name in before:
+        one, two = getattr(before[name], where), getattr(after[name], where)
+        np.testing.assert_array_equal(one[own], two[own])
+        changed.append(not np.array_equal(one, two))
+    assert any(changed), "it is the labels of other folds that are learned from"
+
+
+@pytest.mark.parametrize("where", ["train", "test"])
+@pytest.mark.parametrize("row", [0, 31])
+def test_another_label_changes_nothing_that_a_forest_says_of_its_row(where: str, row: int) -> None:
+    """Trees with the row in their bag are not asked about it, and the others have not seen its label."""
+    panel = panel_of(GaussianNB(), *drawn())
+    kept: LabelledSet = getattr(panel.task, where)
+    codes = kept.codes.copy()
+    codes[row] = 1 - codes[row]
+    changed_part: Any = {where: LabelledSet(kept.features, codes)}
+    other_task = replace(panel.task, **changed_part)
+    before, after = (heard(each)[FOREST] for each in (panel, Panel(other_task, Judge(other_task))))
+    one, two = getattr(before, where), getattr(after, where)
+    np.testing.assert_array_equal(one[row], two[row])
+    assert not np.array_equal(one, two), "others learn from it"
+
+
+@pytest.mark.parametrize("name", [OWN, ON_TEST, LINEAR])
+def test_a_logistic_regression_speaks_of_a_row_as_if_trained_without_it(name: str) -> None:
+    """Against opinions of the whole panel on the task without the row, which speak of it plainly."""
+    X, y, X_test, y_test = drawn()
+    opinion = heard(panel_of(LogisticRegression(tol=1e-10), X, y, X_test, y_test))[name]
+    where = "test" if name == ON_TEST else "train"
+    missed, moved = [], []
+    for row in range(0, 60, 20):
+        excluded, test = np.zeros(len(y), dtype=bool), np.arange(len(y_test))
+        if where == "train":
+            excluded[row] = True
+            without = heard(panel_of(LogisticRegression(tol=1e-10), X, y, X_test, y_test), excluded)[name].train[row]
+        else:  # the row is asked about as one more training row, of which this learner sees no label
+            test = np.delete(test, row)
+            asked = np.vstack([X, X_test[[row]]]), np.append(y, 0)
+            without = heard(panel_of(LogisticRegression(tol=1e-10), *asked, X_test[test], y_test[test]))[name].train[-1]
+        said = getattr(opinion, where)[row]
+        fitted = (
+            LogisticRegression(tol=1e-10).fit(X, y) if where == "train" else LogisticRegression().fit(X_test, y_test)
+        )
+        seen = fitted.predict_log_proba((X if where == "train" else X_test)[[row]])[0]
+        missed.append(np.abs(said - without).max())
+        moved.append(np.abs(seen - without).max())
+    assert np.mean(missed) < 0.2 * np.mean(moved)
+
+
+def test_excluded_rows_teach_nobody() -> None:
+    panel = panel_of(GaussianNB(), *drawn())
+    task, excluded = panel.task, np.arange(20, 50)
+    codes = task.train.codes.copy()
+    codes[excluded] = 1 - codes[excluded]
+    other_task = replace(task, train=LabelledSet(task.train.features, codes))
+    other = Panel(other_task, Judge(other_task))
+    other.speakers = same_folds(other, panel)
+    before, after = heard(panel, excluded), heard(other, excluded)
+    assert set(before) == {OWN, ON_TEST, LINEAR, FOREST}
+    for name, each in before.items():
+        np.testing.assert_array_equal(each.train, after[name].train)
+        np.testing.assert_array_equal(each.test, after[name].test)
+    assert not np.array_equal(heard(panel)[OWN].train, heard(other)[OWN].train)
+
+
+class Watched(GaussianNB):  # type: ignore[misc]
+    """Keeps the rows of every fit; the first feature tells them apart."""
+
+    fits: ClassVar[list[set[float]]] = []
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Watched:
+        Watched.fits.append(set(X[:, 0].tolist()))
+        super().fit(X, y, sample_weight)
+        return self
+
+
+def test_the_learner_sees_its_other_folds_and_no_excluded_row() -> None:
+    X, y, X_test, y_test = drawn()
+    panel = panel_of(Watched(), X, y, X_test, y_test)
+    panel.dismiss([LINEAR, FOREST])
+    excluded = np.arange(15)
+    Watched.fits.clear()
+    heard(panel, excluded)
+    expected = [set(X[np.flatnonzero(panel.folds != fold)][:, 0]) - set(X[excluded][:, 0]) for fold in range(FOLDS)]
+    assert Watched.fits[:FOLDS] == expected
+    assert Watched.fits[FOLDS:] == [set(X_test[panel.test_folds != fold][:, 0]) for fold in range(FOLDS)]
+
+
+def test_the_learner_of_test_labels_is_asked_once() -> None:
+    panel = panel_of(Watched(), *drawn())
+    panel.dismiss([LINEAR, FOREST])
+    heard(panel)
+    Watched.fits.clear()
+    fits = panel.judge.fits
+    heard(panel, [0, 1])
+    assert len(Watched.fits) == FOLDS == panel.judge.fits - fits
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_folds_hold_as_many_of_each_class_as_can_be(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(100, 2)), rng.choice(3, size=100, p=[0.7, 0.25, 0.05])
+    y[:3] = [0, 1, 2]
+    panel = panel_of(GaussianNB(var_smoothing=0.1), X, y, X[:40], y[:40])
+    for folds, labels in ((panel.folds, y), (panel.test_folds, y[:40])):
+        table = np.array([[((folds == fold) & (labels == each)).sum() for fold in range(FOLDS)] for each in range(3)])
+        assert np.all(np.ptp(table, axis=1) <= 1)
+        assert np.ptp(table.sum(axis=0)) <= 1
+
+
+# ── who is silent ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Choosy(LogisticRegression):  # type: ignore[misc]
+    """Cannot be trained on fewer than a hundred rows."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Choosy:
+        if len(y) < 100:
+            raise ValueError("too few rows")
+        super().fit(X, y, sample_weight)
+        return self
+
+
+def test_who_cannot_be_trained_is_silent() -> None:
+    assert set(heard(panel_of(Choosy(), *drawn()))) == {LINEAR, FOREST}
+    panel = panel_of(Choosy(), *drawn(train=160))
+    panel.dismiss([FOREST])
+    assert set(heard(panel)) == {OWN, LINEAR}
+    assert set(heard(panel, np.arange(60))) == {LINEAR}, "without the excluded rows there are too few"
+    assert set(heard(panel)) == {OWN, LINEAR}, "and may speak again"
+
+
+def test_who_is_dismissed_is_asked_no_more() -> None:
+    panel = panel_of(GaussianNB(), *drawn())
+    panel.dismiss([FOREST, ON_TEST])
+    assert set(heard(panel)) == {OWN, LINEAR}
+
+
+def test_if_all_are_silent_the_shares_of_the_classes_are_what_is_known() -> None:
+    panel = panel_of(GaussianNB(), *drawn())
+    panel.dismiss([OWN, ON_TEST, LINEAR, FOREST])
+    opinions = panel.hear(np.zeros(120, dtype=bool))
+    assert [each.name for each in opinions] == ["nobody"]
+    labeller = labeller_of(opinions, panel.task.test.codes)
+    shares = np.bincount(panel.task.test.codes) / 60
+    np.testing.assert_allclose(np.exp(labeller.train), np.broadcast_to(shares, (120, 2)), atol=0.01)
+
+
+def test_a_class_that_some_folds_lack_is_unlikely_there_and_no_more() -> None:
+    X, y, X_test, y_test = drawn()
+    y, y_test = y.copy(), y_test.copy()
+    y[5], y_test[7] = 2, 2
+    for each in heard(panel_of(LogisticRegression(), X, y, X_test, y_test)).values():
+        for said in (each.train, each.test):
+            assert said.shape[1] == 3
+            assert np.isfinite(said).all()
+            assert said.min() >= LEAST - 1e-12
+        assert each.train[5].argmax() != 2, "it was learned nowhere else"
+
+
+# ── kinds of features ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def words(seed: int, count: int) -> tuple[list[str], Codes]:
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, 2, count)
+    tone = np.array([["poor", "dull", "sad"], ["fine", "good", "nice"]])
+    return [" ".join([*rng.choice(tone[k], 2), *rng.choice(["the", "a", "film"], 2)]) for k in labels], labels
+
+
+def frames(seed: int, count: int) -> tuple[pd.DataFrame, Codes]:
+    rng = np.random.default_rng(seed)
+    city, age = rng.choice(["Lima", "Oslo"], count), rng.normal(size=count)
+    return pd.DataFrame({"city": city, "age": age}), ((city == "Lima") ^ (rng.random(count) < 0.1)).astype(int)
+
+
+def matrices(seed: int, count: int, kind: Any) -> tuple[Any, Codes]:
+    X, y, *_ = drawn(seed, count, 10)
+    return kind(np.where(np.abs(X) < 0.3, 0.0, X)), y
+
+
+def amounts(seed: int, count: int) -> tuple[Any, Codes]:
+    X, *_ = drawn(seed, count, 10)
+    return np.abs(X), (np.abs(X[:, 0]) > 0.7).astype(int)
+
+
+encoded = make_column_transformer((OneHotEncoder(), ["city"]), remainder="passthrough")
+KINDS: dict[str, tuple[Any, Any, set[str]]] = {
+    "dense": (
+        LogisticRegression(),
+        lambda seed, count: matrices(seed, count, np.asarray),
+        {OWN, ON_TEST, LINEAR, FOREST},
+    ),
+    "sparse": (LogisticRegression(), lambda seed, count: matrices(seed, count, sp.csr_array), {OWN, ON_TEST, LINEAR}),
+    "sparse counts": (
+        LogisticRegression(),
+        lambda *a: (sp.csr_array(np.round(3 * amounts(*a)[0])), amounts(*a)[1]),
+        {OWN, ON_TEST, LINEAR},
+    ),
+    "texts": (make_pipeline(CountVectorizer(), LogisticRegression()), words, {OWN, ON_TEST, LINEAR}),
+    "frame": (make_pipeline(encoded, LogisticRegression()), frames, {OWN, ON_TEST, LINEAR, FOREST}),
+}
+
+
+@pytest.mark.parametrize(("model", "make", "names"), KINDS.values(), ids=KINDS)
+def test_every_kind_of_features_has_opinions_that_know_something(model: Any, make: Any, names: set[str]) -> None:
+    (X, y), (X_test, y_test) = make(0, 150), make(1, 90)
+    opinions = heard(panel_of(model, X, y, X_test, y_test), np.arange(10))
+    assert set(opinions) == names
+    for each in opinions.values():
+        assert (each.train.shape, each.test.shape) == ((150, 2), (90, 2))
+        assert (each.train.argmax(axis=1) == y).mean() > 0.65, each.name
+        assert (each.test.argmax(axis=1) == y_test).mean() > 0.65, each.name
+
+
+class Plain(DummyClassifier):  # type: ignore[misc]
+    """Looks at no feature."""
+
+
+class OfNames(GaussianNB):  # type: ignore[misc]
+    """A learner of a table of words, which no second opinion can read."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OfNames:
+        super().fit(self._counted(X), y, sample_weight)
+        return self
+
+    def predict_proba(self, X: Any) -> Any:
+        return super().predict_proba(self._counted(X))
+
+    def predict(self, X: Any) -> Any:
+        return super().predict(self._counted(X))
+
+    def _counted(self, X: Any) -> Any:
+        return np.array([[len(str(each)) for each in row] for row in np.asarray(X)], dtype=float)
+
+
+def test_features_that_are_no_numbers_get_no_second_opinion() -> None:
+    names = pd.DataFrame({"name": ["Al", "Bo", "Christine", "Dorothea"] * 20})
+    y = np.array([0, 0, 1, 1] * 20)
+    opinions = heard(panel_of(OfNames(), names, y, names[:40], y[:40]))
+    assert set(opinions) == {OWN, ON_TEST}
+
+
+def test_constant_features_change_no_second_opinion() -> None:
+    X, y, X_test, y_test = drawn()
+    wider, wider_test = (np.column_stack([np.ones(len(each)), each, np.zeros(len(each))]) for each in (X, X_test))
+    plain, other = (
+        heard(panel_of(Plain(), X, y, X_test, y_test)),
+        heard(panel_of(Plain(), wider, y, wider_test, y_test)),
+    )
+    for name in (LINEAR, FOREST):
+        np.testing.assert_allclose(other[name].train, plain[name].train, atol=1e-12)
+        np.testing.assert_allclose(other[name].test, plain[name].test, atol=1e-12)
+
+
+def test_holes_are_filled_for_a_second_opinion() -> None:
+    X, y, X_test, y_test = drawn()
+    X[::7, 1], X_test[::5, 2] = np.nan, np.nan
+    model = HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=5)
+    assert set(heard(panel_of(model, X, y, X_test, y_test))) == {OWN, ON_TEST, LINEAR, FOREST}
+
+
+def test_the_order_of_rows_with_ids_does_not_matter() -> None:
+    X, y, X_test, y_test = drawn()
+    order = np.random.default_rng(1).permutation(len(y))
+    one = heard(panel_of(GaussianNB(), X, y, X_test, y_test, rows=np.arange(len(y))))
+    two = heard(panel_of(GaussianNB(), X[order], y[order], X_test, y_test, rows=order))
+    for name, each in one.items():
+        np.testing.assert_allclose(each.train[order], two[name].train, atol=1e-12)
+        np.testing.assert_allclose(each.test, two[name].test, atol=1e-12)

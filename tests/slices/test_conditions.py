@@ -1,0 +1,216 @@
+"""Conditions: their words, their plain form, and that they mean the same rows wherever they are evaluated."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from datetime import date, datetime, timedelta
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from psidebug.slices.atoms import atoms_of
+from psidebug.slices.conditions import Condition, Home
+from psidebug.slices.ranges import short_date, short_number
+from psidebug.task.tables import as_table
+
+COUNT = 300
+RNG = np.random.default_rng(0)
+NUMBERS = RNG.normal(size=COUNT)
+COLUMNS: dict[str, list[Any]] = {
+    "age": RNG.integers(18, 90, size=COUNT).tolist(),
+    "few": RNG.integers(0, 5, size=COUNT).tolist(),
+    "weight": [None if i % 7 == 0 else float(NUMBERS[i]) for i in range(COUNT)],
+    "city": RNG.choice(["Lima", "Bonn", "São Paulo"], size=COUNT).tolist(),
+    "member": RNG.choice([True, False], size=COUNT).tolist(),
+    "holes": [None if i % 5 == 0 else "x" for i in range(COUNT)],
+    "note": [f"Item {i} is {('fine', 'BROKEN', 'late')[i % 3]}, it's so" for i in range(COUNT)],
+    "day": [None if i % 11 == 0 else date(2023, 1, 1) + timedelta(days=2 * i) for i in range(COUNT)],
+    "time": [datetime(2024, 3, 1) + timedelta(hours=5 * i, seconds=i) for i in range(COUNT)],
+    "constant": [1.5] * COUNT,
+    "nothing": [None] * COUNT,
+    "a = b and\n“c” | 3": RNG.integers(0, 3, size=COUNT).tolist(),
+}
+
+
+def sparse(dense_too: bool = True) -> Any:
+    table = sp.random_array((COUNT, 40), density=0.1, rng=np.random.default_rng(1), format="lil")
+    table[:, 3] = NUMBERS[:, None] if dense_too else 0.0
+    return table.tocsr()
+
+
+TABLES: dict[str, Any] = {
+    "pandas": pd.DataFrame(COLUMNS),
+    "pandas categorical": pd.DataFrame(COLUMNS).astype({"city": "category", "holes": "category"}),
+    "pandas nullable": pd.DataFrame(COLUMNS).convert_dtypes(),
+    "polars": pl.DataFrame({**COLUMNS, "nothing": pl.Series([None] * COUNT, dtype=pl.Float64)}),
+    "pyarrow": pa.table({name: values for name, values in COLUMNS.items() if name != "nothing"}),
+    "matrix": np.column_stack([NUMBERS, RNG.integers(0, 4, size=COUNT), np.where(NUMBERS > 1, np.nan, NUMBERS)]),
+    "objects": np.array([[str(i % 4), i % 3, None if i % 6 else 2.5] for i in range(COUNT)], dtype=object),
+    "booleans": RNG.random((COUNT, 3)) > 0.5,
+    "dates": (np.datetime64("2020-01-01") + 3 * np.arange(2 * COUNT)).reshape(COUNT, 2),
+    "sparse": sparse(),
+    "texts": np.array(COLUMNS["note"], dtype=object),
+    "int names": pd.DataFrame({0: COLUMNS["age"], 1: COLUMNS["city"]}),
+    "time zones": pd.DataFrame({"at": pd.date_range("2024-01-01", periods=COUNT, freq="7h", tz="Europe/Berlin")}),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("home", ["features", "metadata"])
+def test_every_condition_evaluated_again_gives_the_rows_that_were_counted(name: str, home: Home) -> None:
+    """The cells of the search and the plain form are two ways to the same rows; also after a trip through JSON."""
+    table = as_table(TABLES[name], name="X_train")
+    nothing = np.zeros((COUNT, 1))
+    features, metadata = (table, None) if home == "features" else (nothing, table)
+    atoms = atoms_of(features, metadata, np.arange(COUNT) * 10, least=3)
+    homes: dict[Home, Any] = {home: table, "rows": np.arange(COUNT) * 10}
+    assert len({condition.column for condition in atoms.conditions}) > 1
+    assert len(set(atoms.conditions)) == len(atoms.conditions)
+    for index, condition in enumerate(atoms.conditions):
+        read = Condition(**json.loads(json.dumps(asdict(condition))))
+        assert read == condition
+        holds = read.holds(homes[condition.home])
+        assert np.flatnonzero(holds).tolist() == atoms.members(index).tolist(), str(condition)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_the_tally_is_the_count_and_the_sum_over_the_rows(name: str) -> None:
+    atoms = atoms_of(as_table(TABLES[name], name="X_train"), None, np.arange(COUNT), least=3)
+    scores = np.random.default_rng(3).normal(size=COUNT)
+    rows = np.flatnonzero(np.arange(COUNT) % 3 != 1)
+    n, total = atoms.tally(rows, scores)
+    for index in range(len(atoms.conditions)):
+        both = np.intersect1d(rows, atoms.members(index))
+        assert n[index] == len(both)
+        assert total[index] == pytest.approx(scores[both].sum(), abs=1e-9)
+
+
+def told(table: Any) -> set[str]:
+    return {
+        str(each) for each in atoms_of(as_table(table, name="X"), None, np.array(["id"] * COUNT), least=3).conditions
+    }
+
+
+def test_what_conditions_there_are() -> None:
+    found = told(TABLES["pandas"])
+    assert {"city = Lima", "member = True", "few = 3", "few ≤ 2", "few > 2", "few between 1 and 3"} <= found
+    assert {"weight is missing", "day is missing", "holes is missing", "holes = x"} <= found
+    assert {'note contains "broken"', 'note contains "fine"', "day = 2023", "day = 2023-05", "time = 2024-04"} <= found
+    assert any(each.startswith("age between ") for each in found)
+    assert any(each.startswith("day ≤ 2023-") for each in found)
+    assert "nothing is missing" in found
+    assert not any(each.startswith("note =") for each in found), "no two notes are the same"
+    assert not any("nan" in each or "None" in each for each in found)
+    assert "age = 30" not in found, "a number with many values is cut into ranges"
+
+
+def test_frequent_values_of_a_column_with_many() -> None:
+    names = [f"name{i}" for i in range(COUNT)]
+    names[:20] = ["Smith, John"] * 20
+    found = told(pd.DataFrame({"name": names}))
+    assert "name = Smith, John" in found
+    assert not any(each.startswith("name = name") for each in found)
+
+
+def test_whole_numbers_with_up_to_fifty_values_may_be_codes() -> None:
+    assert "annotator = 17" in told(pd.DataFrame({"annotator": np.arange(COUNT) % 40}))
+    assert "x = 0.5" not in told(pd.DataFrame({"x": np.arange(COUNT) % 40 / 4}))
+
+
+def test_row_ids_make_stretches_at_four_scales() -> None:
+    ids = np.random.default_rng(4).permutation(640) + 1000
+    atoms = atoms_of(np.zeros((640, 1)), None, ids, least=3)
+    words = {str(each): index for index, each in enumerate(atoms.conditions)}
+    assert {"row 1000 to 1159", "row 1000 to 1079", "row 1040 to 1119", "row 1000 to 1019"} <= words.keys()
+    assert sorted(ids[atoms.members(words["row 1040 to 1119"])]) == list(range(1040, 1120))
+    assert not atoms_of(np.zeros((640, 1)), None, ids.astype(str), least=3).conditions, "names have no order to trust"
+
+
+def test_many_columns_are_cut_less_finely() -> None:
+    many = atoms_of(np.random.default_rng(0).normal(size=(100, 800)), None, np.arange(100).astype(str), least=3)
+    assert 800 * 10 <= len(many.conditions) <= 20_000
+    few = atoms_of(np.random.default_rng(0).normal(size=(100, 1)), None, np.arange(100).astype(str), least=3)
+    assert len(few.conditions) == 20 * 21 // 2 - 1, "all ranges of 19 cuts, but for the one with everything"
+
+
+@pytest.mark.parametrize(
+    ("condition", "words"),
+    [
+        (Condition("age", ">", (30,)), "age > 30"),
+        (Condition("age", "≤", (30.0,)), "age ≤ 30"),
+        (Condition("v", "=", (-0.0,)), "v = 0"),
+        (Condition("v", "between", (0.25, 1e-7)), "v between 0.25 and 1e-07"),
+        (Condition("row", "between", (1200, 1399), "rows"), "row 1200 to 1399"),
+        (Condition("city", "=", ("",)), "city = ''"),
+        (Condition("city", "=", ("x" * 1000,)), f"city = {'x' * 60}…"),
+        (Condition("city", "missing"), "city is missing"),
+        (Condition("text", "contains", ("shows",)), 'text contains "shows"'),
+        (Condition("x3", "≠", (0,)), "x3 ≠ 0"),
+    ],
+)
+def test_the_words_of_a_condition(condition: Condition, words: str) -> None:
+    assert str(condition) == words
+
+
+def test_a_date_means_all_of_its_month_or_day() -> None:
+    table = pd.DataFrame({"at": pd.to_datetime(["2024-02-29 23:59", "2024-03-31 23:59", "2024-04-01 00:00", None])})
+
+    def holds(operator: Any, *values: str) -> list[bool]:
+        return [bool(each) for each in Condition("at", operator, values).holds(table)]
+
+    assert holds("≤", "2024-03") == [True, True, False, False]
+    assert holds(">", "2024-03") == [False, False, True, False]
+    assert holds("=", "2024-03-31") == [False, True, False, False]
+    assert holds("between", "2024-03-31", "2024-04") == [False, True, True, False]
+    assert holds("missing") == [False, False, False, True]
+
+
+def test_words_are_whole_and_lower_case() -> None:
+    texts = as_table(["It SHOWS.", "showstopper", "show", "what shows-off", "", "1shows"], name="X_test")
+    assert Condition("text", "contains", ("shows",)).holds(texts).tolist() == [True, False, False, True, False, False]
+
+
+def test_values_of_another_kind_than_in_training_meet_no_condition() -> None:
+    other = pd.DataFrame({"age": ["31", None, [1]], "city": [1, "Lima", None]})
+    assert Condition("age", ">", (30,)).holds(other).tolist() == [False, False, False]
+    assert Condition("city", "=", ("Lima",)).holds(other).tolist() == [False, True, False]
+
+
+FINITE = st.floats(allow_nan=False, allow_infinity=False, width=64)
+
+
+@settings(derandomize=True, max_examples=300, deadline=None)
+@given(FINITE, FINITE)
+def test_a_cut_lies_between_the_values_it_tells_apart(inside: float, outside: float) -> None:
+    assume(inside != outside)
+    t = short_number(inside, outside)
+    assert inside <= t < outside or outside < t <= inside
+    assert short_number(inside, outside) == float(f"{t!r}")
+
+
+@pytest.mark.parametrize(
+    ("inside", "outside", "cut"),
+    [(37, 38, 37), (2015, 2016, 2015), (0.51324, 0.5178, 0.516), (0.513, 0.9, 0.7), (-3.0, -2.0, -3.0), (29.6, 31, 30)],
+)
+def test_a_cut_has_few_digits(inside: float, outside: float, cut: float) -> None:
+    assert short_number(inside, outside) == cut
+
+
+@pytest.mark.parametrize(
+    ("value", "other", "written"),
+    [
+        ("2024-03-05T10:11", "2025-01-01T00:00", "2024"),
+        ("2024-03-05T10:11", "2024-04-01T00:00", "2024-03"),
+        ("2024-03-05T10:11", "2024-03-05T10:12", "2024-03-05T10:11"),
+    ],
+)
+def test_a_date_is_written_no_finer_than_needed(value: str, other: str, written: str) -> None:
+    assert short_date(np.datetime64(value), [np.datetime64(other)]) == written

@@ -1,0 +1,292 @@
+"""A run directory holds a whole run at every moment, and never a mix of two."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+import psidebug
+from psidebug.errors import OtherRun, OutputError
+from psidebug.files import marked
+from psidebug.store import check_run_place, fingerprint_of, load_run, save_run
+from tests.conftest import Planted, planted_rows
+from tests.store.conftest import debugged
+
+
+@pytest.fixture(scope="module")
+def small(planted: Planted) -> psidebug.Diagnosis:
+    """Quick to save: nothing to explain."""
+    return debugged(planted, bugs=[])
+
+
+def told(found: psidebug.Diagnosis, note: str) -> psidebug.Diagnosis:
+    """The same diagnosis of the same inputs, told apart by a note."""
+    return replace(found, notes=(note,))
+
+
+def state(directory: Path) -> dict[str, bytes]:
+    return {str(each.relative_to(directory)): each.read_bytes() for each in directory.rglob("*") if each.is_file()}
+
+
+def test_a_run_is_written_and_nothing_else(small: psidebug.Diagnosis, tmp_path: Path) -> None:
+    save_run(small, str(tmp_path / "run"))
+    assert [each.name for each in tmp_path.iterdir()] == ["run"]
+    assert sorted(each.name.split("-")[0] for each in (tmp_path / "run").iterdir()) == ["run.json", "tables"]
+    (tmp_path / "other").mkdir()
+    for made in (tmp_path / "run", next((tmp_path / "run").glob("tables-*"))):
+        assert made.stat().st_mode == (tmp_path / "other").stat().st_mode
+
+
+def test_an_empty_directory_is_filled(small: psidebug.Diagnosis, tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / ".tables-x.partial").mkdir()  # left by a process that was killed
+    save_run(small, tmp_path / "run")
+    assert load_run(tmp_path / "run").verdict == small.verdict
+
+
+def test_the_same_inputs_replace_the_run_and_leave_other_files(small: psidebug.Diagnosis, tmp_path: Path) -> None:
+    save_run(told(small, "first"), tmp_path / "run")
+    (tmp_path / "run" / "verdicts.sqlite").write_text("kept")
+    save_run(told(small, "second"), tmp_path / "run")
+    assert load_run(tmp_path / "run").notes == ("second",)
+    assert len(list((tmp_path / "run").glob("*tables-*"))) == 1
+    assert (tmp_path / "run" / "verdicts.sqlite").read_text() == "kept"
+
+
+def test_a_link_to_a_run_stays_a_link(small: psidebug.Diagnosis, tmp_path: Path) -> None:
+    save_run(told(small, "first"), tmp_path / "run")
+    (tmp_path / "link").symlink_to(tmp_path / "run")
+    save_run(told(small, "second"), tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert load_run(tmp_path / "run").notes == ("second",)
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()], ids=["full", "killed"])
+@pytest.mark.parametrize("step", ["os.replace", "os.rename", "os.fsync", "os.chmod", "pyarrow.parquet.write_table"])
+@pytest.mark.parametrize("old", [False, True], ids=["nothing there", "a run there"])
+def test_a_failure_midway_leaves_what_was_there(
+    small: psidebug.Diagnosis,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    step: str,
+    error: BaseException,
+    old: bool,
+) -> None:
+    if old:
+        save_run(told(small, "first"), tmp_path / "run")
+    before = state(tmp_path)
+
+    def fails(*_: Any, **__: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(step, fails)
+    with pytest.raises(OutputError if isinstance(error, OSError) else KeyboardInterrupt) as caught:
+        save_run(told(small, "second"), tmp_path / "run")
+    if isinstance(error, OSError):
+        assert "could not write" in str(caught.value)
+        assert "No space left on device. Choose a place you can write to." in str(caught.value)
+    monkeypatch.undo()
+    assert state(tmp_path) == before
+    assert [each.name for each in tmp_path.iterdir()] == (["run"] if old else [])
+    if old:
+        assert load_run(tmp_path / "run").notes == ("first",)
+
+
+def test_a_disk_that_fills_up_at_any_time(
+    small: psidebug.Diagnosis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save_run(told(small, "first"), tmp_path / "run")
+    before, real = state(tmp_path), os.fsync
+
+    def save_with_room_for(calls: int) -> int:
+        """Saves the second run with a disk that is full at that call of fsync; how many there were."""
+        made = []
+
+        def fsync(handle: int) -> None:
+            made.append(handle)
+            if len(made) == calls:
+                raise OSError(28, "No space left on device")
+            real(handle)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "fsync", fsync)
+            save_run(told(small, "second"), tmp_path / "run")
+        return len(made)
+
+    calls = 0
+    while state(tmp_path) == before:
+        calls += 1
+        with pytest.raises(OutputError):
+            save_with_room_for(calls)
+    # Only the last call comes after the step that makes the new run count; it forces that step to disk.
+    assert load_run(tmp_path / "run").notes == ("second",)
+    assert save_with_room_for(0) == calls > len(load_run(tmp_path / "run").record["files"])
+
+
+def test_an_interrupt_right_after_the_step_leaves_the_new_run(
+    small: psidebug.Diagnosis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save_run(told(small, "first"), tmp_path / "run")
+    real = os.replace
+
+    def interrupted(*arguments: Any) -> None:
+        real(*arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        save_run(told(small, "second"), tmp_path / "run")
+    assert load_run(tmp_path / "run").notes == ("second",)
+
+
+def test_at_every_step_a_reader_finds_a_whole_run(
+    small: psidebug.Diagnosis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save_run(told(small, "first"), tmp_path / "run")
+    seen = []
+    for name in ("replace", "rename", "fsync"):
+        real = getattr(os, name)
+
+        def watched(*arguments: Any, real: Any = real) -> Any:
+            answer = real(*arguments)
+            run = load_run(tmp_path / "run")
+            assert len(run.rows) == 120
+            seen.append(run.notes[0])
+            return answer
+
+        monkeypatch.setattr(os, name, watched)
+    save_run(told(small, "second"), tmp_path / "run")
+    assert set(seen) == {"first", "second"}
+    assert seen == sorted(seen), "never back to the old one"
+
+
+def test_another_run_is_not_overwritten(small: psidebug.Diagnosis, tmp_path: Path) -> None:
+    save_run(small, tmp_path / "run")
+    before = state(tmp_path)
+    with pytest.raises(OtherRun, match="other data or of another learner"):
+        save_run(debugged(planted_rows(seed=1), bugs=[]), tmp_path / "run")
+    assert state(tmp_path) == before
+
+
+def test_what_is_no_run_is_not_overwritten(small: psidebug.Diagnosis, tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("three years of work")
+    with pytest.raises(OtherRun, match="is no saved run"):
+        save_run(small, tmp_path)
+    with pytest.raises(OutputError, match="it is a file"):
+        save_run(small, tmp_path / "thesis.txt")
+    (tmp_path / "run.json").write_text("{")
+    with pytest.raises(OtherRun, match="cannot be read"):
+        save_run(small, tmp_path)
+    assert set(state(tmp_path)) == {"thesis.txt", "run.json"}
+
+
+def test_places_where_no_run_can_be(small: psidebug.Diagnosis, tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match=r"there is no directory .*missing\. Make it first"):
+        save_run(small, tmp_path / "missing" / "run")
+    with pytest.raises(OutputError, match="Choose another place"):
+        save_run(small, f"{tmp_path}/a\0b")
+    with pytest.raises(OutputError, match="could not write"):
+        save_run(small, tmp_path / ("x" * 300))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_is_checked_before_the_work(small: psidebug.Diagnosis, planted: Planted, tmp_path: Path) -> None:
+    prints = fingerprint_of(small.task)
+    check_run_place(tmp_path / "run", prints)
+    save_run(small, tmp_path / "run")
+    check_run_place(tmp_path / "run", prints)
+    with pytest.raises(OtherRun):
+        check_run_place(tmp_path / "run", prints | {"learner": "another"})
+
+
+def test_the_tables_can_be_read_by_any_program(small: psidebug.Diagnosis, tmp_path: Path) -> None:
+    save_run(small, tmp_path / "run")
+    files = json.loads((tmp_path / "run" / "run.json").read_text())["files"]
+    labels = pq.read_table(tmp_path / "run" / files["labels"]["path"])
+    assert labels.column_names[:4] == ["row", "given", "repaired", "proposed"]
+    assert labels["given"].to_pylist() == small.task.encoding.decode(small.task.train.codes).tolist()
+
+
+WRITER = """
+import sys
+from dataclasses import replace
+from tests.conftest import planted_rows
+from tests.store.conftest import debugged
+from psidebug.store import save_run
+found = debugged(planted_rows(), bugs=[])
+while True:
+    for note in ("a", "b"):
+        save_run(replace(found, notes=(note,)), sys.argv[1])
+        print(flush=True)
+"""
+
+
+@pytest.mark.parametrize("wait", [0.0, 0.011])
+def test_a_kill_at_any_moment_leaves_a_whole_run(tmp_path: Path, wait: float) -> None:
+    """Tables that nobody names may stay behind; the run itself is the old one or the new one."""
+    root = Path(__file__).parents[2]
+    command = [sys.executable, "-c", WRITER, str(tmp_path / "run")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=root) as writer:
+        assert writer.stdout is not None
+        for _ in range(3):
+            writer.stdout.readline()
+        time.sleep(wait)
+        writer.send_signal(signal.SIGKILL)
+    run = load_run(tmp_path / "run")
+    assert run.notes[0] in ("a", "b")
+    assert run.features.shape == (120, 4)
+
+
+KILLED = """
+import os, signal, sys
+import psidebug.store.place as place
+from psidebug.store import fingerprint_of
+from psidebug.store.contents import contents
+from tests.conftest import planted_rows
+from tests.store.conftest import debugged
+step, target = sys.argv[1:]
+def die(*_, **__):
+    os.kill(os.getpid(), signal.SIGKILL)
+home, _, name = step.rpartition(".")
+setattr({"os": os, "place": place}[home], name, die)
+found = debugged(planted_rows(), bugs=[])
+place.write_run(target, *contents(found, fingerprint_of(found.task)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("step", "old"), [("place._written", True), ("place.write_whole", True), ("os.replace", False)]
+)
+def test_what_a_killed_process_left_is_removed_by_the_next(
+    small: psidebug.Diagnosis, tmp_path: Path, step: str, old: bool
+) -> None:
+    if old:
+        save_run(told(small, "first"), tmp_path / "run")
+    (tmp_path / ".run.0123.partial").mkdir()  # of an older Psi, or of another machine: nobody knows
+    command = [sys.executable, "-c", KILLED, step, str(tmp_path / "run")]
+    assert subprocess.run(command, cwd=Path(__file__).parents[2], check=False).returncode == -signal.SIGKILL
+    left = [each for each in tmp_path.rglob("*") if "partial" in each.name or "tables" in each.name]
+    assert len(left) > (2 if old else 1)
+    save_run(told(small, "second"), tmp_path / "run")
+    assert load_run(tmp_path / "run").notes == ("second",)
+    assert sorted(each.name for each in tmp_path.iterdir()) == [".run.0123.partial", "run"]
+    assert sorted(each.name.split("-")[0] for each in (tmp_path / "run").iterdir()) == ["run.json", "tables"]
+
+
+def test_what_a_living_process_writes_is_let_be(small: psidebug.Diagnosis, tmp_path: Path) -> None:
+    save_run(told(small, "first"), tmp_path / "run")
+    mine = [tmp_path / f".{marked('run')}x.partial", tmp_path / "run" / f".{marked('tables-')}x.partial"]
+    for each in mine:
+        each.mkdir()
+    save_run(told(small, "second"), tmp_path / "run")
+    assert all(each.exists() for each in mine)

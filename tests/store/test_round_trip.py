@@ -1,0 +1,256 @@
+"""A diagnosis saved and loaded shows what it showed, whatever its tables, labels and ids are."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import sys
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+import polars as pl
+import polars.testing
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+
+import psidebug
+from psidebug.diagnosis.frames import best_of_each_slice
+from psidebug.diagnosis.verification import Verification
+from psidebug.errors import NotMisclassified, UnknownRow
+from psidebug.report import summarise, write_report
+from psidebug.store import Run, load_run, save_run
+from tests.conftest import Planted
+from tests.store.conftest import CASES, debugged
+
+
+@dataclass(frozen=True)
+class Saved:
+    name: str
+    diagnosis: psidebug.Diagnosis
+    path: Path
+
+    @property
+    def run(self) -> Run:
+        return load_run(self.path)
+
+
+@pytest.fixture(scope="module", params=list(CASES))
+def saved(request: pytest.FixtureRequest, planted: Planted, tmp_path_factory: pytest.TempPathFactory) -> Saved:
+    found = debugged(planted, **CASES[request.param](planted))
+    path = tmp_path_factory.mktemp("runs") / "run"
+    save_run(found, path)
+    return Saved(request.param, found, path)
+
+
+def assert_same_frame(one: Any, other: Any) -> None:
+    assert type(one) is type(other)
+    if isinstance(one, pd.DataFrame):
+        pd.testing.assert_frame_equal(one, other, check_exact=True)
+    elif isinstance(one, pl.DataFrame):
+        pl.testing.assert_frame_equal(one, other, check_exact=True)
+    else:
+        assert one.schema == other.schema
+        assert str(one.to_pydict()) == str(other.to_pydict())  # NaN is not equal to itself
+
+
+def assert_same_table(one: Any, other: Any) -> None:
+    assert type(one) is type(other)
+    if other is None:
+        return
+    if isinstance(other, pd.DataFrame | pl.DataFrame | pa.Table):
+        assert_same_frame(one, other)
+        return
+    assert one.dtype == other.dtype
+    dense = (each.toarray() if sp.issparse(each) else each for each in (one, other))
+    np.testing.assert_array_equal(*dense)
+
+
+def assert_same_effect(one: Verification | None, other: Verification | None) -> None:
+    assert (one is None) == (other is None)
+    if one is None or other is None:
+        return
+    for name in {each.name for each in fields(Verification)} - {"margins"}:
+        np.testing.assert_equal(getattr(one, name), getattr(other, name), err_msg=name)
+
+
+@pytest.mark.parametrize("name", ["suspects", "slices", "explanations", "threshold_curve"])
+def test_the_tables_of_results(saved: Saved, name: str) -> None:
+    live = getattr(saved.diagnosis, name)
+    if live is None:
+        assert getattr(saved.run, name) is None
+    else:
+        assert_same_frame(getattr(saved.run, name), live)
+
+
+def test_what_is_told(saved: Saved) -> None:
+    run, live = saved.run, saved.diagnosis
+    assert run.verdict == live.verdict
+    assert run.notes == live.notes
+    assert run.settings == dict(live.settings)
+    assert run.seed == live.task.seed
+    assert run.nothing_to_debug == live.nothing_to_debug
+    assert run.corrected == live.corrected
+    assert run.encoding.classes == live.task.encoding.classes
+    assert [type(each) for each in run.encoding.classes] == [type(each) for each in live.task.encoding.classes]
+    assert run.created.endswith("+00:00")
+    np.testing.assert_equal(
+        None if run.fidelity is None else asdict(run.fidelity),
+        None if live.fidelity is None else asdict(live.fidelity),
+    )
+
+
+def test_the_effects_of_corrections(saved: Saved) -> None:
+    run, live = saved.run, saved.diagnosis
+    assert (run.correction is None) == (live.correction is None)
+    if run.correction is not None and live.correction is not None:
+        assert run.correction.explanation == live.correction.explanation
+        assert_same_effect(run.correction.verified, live.correction.verified)
+    assert str(run.controls) == str(live.controls)
+    assert (run.curve is None) == (live.curve is None)
+    if run.curve is not None and live.curve is not None:
+        assert (run.curve.minimum, run.curve.chosen, run.curve.reported) == (
+            live.curve.minimum, live.curve.chosen, live.curve.reported,
+        )  # fmt: skip
+        np.testing.assert_array_equal(run.curve.wrong, live.curve.wrong)
+        for one, other in zip(run.curve.points, live.curve.points, strict=True):
+            assert (one.corrected, one.ps, one.p_wrong) == (other.corrected, other.ps, other.p_wrong)
+            assert_same_effect(one.verified, other.verified)
+
+
+def test_the_data(saved: Saved) -> None:
+    run, task = saved.run, saved.diagnosis.task
+    assert_same_table(run.features, task.train.features)
+    assert_same_table(run.test_features, task.test.features)
+    assert_same_table(run.metadata, task.metadata)
+    np.testing.assert_array_equal(run.given, task.train.codes)
+    np.testing.assert_array_equal(run.bugs, task.bugs)
+    assert run.rows.tolist() == task.rows.tolist()
+    assert run.rows.dtype == task.rows.dtype
+    np.testing.assert_equal(run.sample_weight, task.sample_weight)
+
+
+def test_the_repaired_labels_are_of_the_kind_that_was_given(saved: Saved) -> None:
+    one, other = saved.run.repaired_labels, saved.diagnosis.repaired_labels
+    assert type(one) is type(other)
+    if isinstance(other, pd.Series):
+        pd.testing.assert_series_equal(one, other)
+    elif isinstance(other, pl.Series):
+        pl.testing.assert_series_equal(one, other)
+    elif isinstance(other, pa.ChunkedArray):
+        assert one.to_pylist() == other.to_pylist()
+    else:
+        assert one.dtype == other.dtype
+        assert one.tolist() == other.tolist()
+
+
+def test_the_predictions(saved: Saved) -> None:
+    task = saved.diagnosis.task
+    frame = nw.from_native(saved.run.test, eager_only=True)
+    decoded = nw.from_native(saved.diagnosis.suspects, eager_only=True)["given"].dtype
+    assert frame["bug"].to_list() == np.isin(np.arange(len(task.test)), task.bugs).tolist()
+    assert frame["label"].dtype == decoded or len(task.bugs) == 0
+    best = saved.diagnosis.correction
+    assert ("after" in frame.columns) == (best is not None)
+    if best is not None:
+        again = task.predict(task.refit(best.codes), task.test)
+        assert saved.run.files.codes(saved.run.files.predictions, "after").tolist() == again.tolist()
+    assert saved.run.files.codes(saved.run.files.predictions, "predicted").tolist() == task.predicted.tolist()
+
+
+def test_conditions_find_the_same_rows_again(saved: Saved) -> None:
+    found = best_of_each_slice(saved.diagnosis.tried)
+    run = saved.run
+    assert run.conditions == tuple(one.conditions for one, _ in found)
+    for number, (one, _) in enumerate(found):
+        np.testing.assert_array_equal(run.members(number), one.members)
+
+
+def test_a_report_of_a_saved_run_is_that_of_the_diagnosis(saved: Saved, tmp_path: Path) -> None:
+    run, diagnosis = asdict(summarise(saved.run)), asdict(summarise(saved.diagnosis))
+    assert (run["origin"].pop("created"), diagnosis["origin"].pop("created")) == (saved.run.created, None)
+    assert str(run) == str(diagnosis)
+    write_report(saved.run, tmp_path / "saved.html")
+    write_report(saved.diagnosis, tmp_path / "live.html")
+    page = re.sub(r"<span>made .*?</span>", "", (tmp_path / "saved.html").read_text())
+    assert page == (tmp_path / "live.html").read_text()
+
+
+def test_all_files_are_plain(saved: Saved) -> None:
+    kinds = {path.suffix for path in saved.path.rglob("*") if path.is_file()}
+    assert kinds == {".json", ".parquet", ".skops"}
+
+    def strict(constant: str) -> None:
+        raise AssertionError(f"{constant} is no JSON")
+
+    json.loads((saved.path / "run.json").read_text(encoding="ascii"), parse_constant=strict)
+
+
+# ── causes ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_causes_of_a_bug_are_those_that_explain_tells(diagnosis: psidebug.Diagnosis, tmp_path: Path) -> None:
+    save_run(diagnosis, tmp_path / "run")
+    run = load_run(tmp_path / "run")
+    task = diagnosis.task
+    smallest = task.margins(task.learner, task.test).min(axis=1)
+    assert run.record["explained"] == sorted(task.bugs.tolist(), key=lambda bug: smallest[bug])
+    bug = run.record["explained"][0]
+    live = diagnosis.explain(bug).causes.head(20)
+    pd.testing.assert_frame_equal(run.causes(bug), live)
+    with pytest.raises(NotMisclassified, match="is no bug"):
+        run.causes(int(np.setdiff1d(np.arange(80), task.bugs)[0]))
+    with pytest.raises(NotMisclassified, match="is no bug"):
+        run.causes(1000)
+
+
+def test_causes_that_were_not_saved(
+    diagnosis: psidebug.Diagnosis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("psidebug.diagnosis.causes.BUGS_EXPLAINED", 2)
+    monkeypatch.setattr("psidebug.diagnosis.causes.CAUSES_KEPT", 3)
+    save_run(diagnosis, tmp_path / "run")
+    run = load_run(tmp_path / "run")
+    assert len(run.record["explained"]) == 2
+    assert [len(run.causes(bug)) for bug in run.record["explained"]] == [3, 3]
+    other = next(bug for bug in run.bugs.tolist() if bug not in run.record["explained"])
+    with pytest.raises(UnknownRow, match="not saved"):
+        run.causes(other)
+
+
+class NotLinear:
+    """A gray box that must not be asked: every answer would be a fit."""
+
+    name = "not linear"
+
+    def margins(self, worlds: Any, points: Any = None) -> Any:
+        raise AssertionError("asked")
+
+
+def test_a_gray_box_that_is_not_linear_is_not_asked_for_causes(diagnosis: psidebug.Diagnosis, tmp_path: Path) -> None:
+    save_run(replace(diagnosis, graybox=NotLinear()), tmp_path / "run")
+    run = load_run(tmp_path / "run")
+    assert len(run.bugs) > 0
+    assert run.record["explained"] == []
+    assert run.files.table("causes").num_rows == 0
+
+
+# ── a reader without the user's libraries ───────────────────────────────────────────────────────────────────────────
+
+
+def test_without_the_users_library_results_come_as_pyarrow(
+    diagnosis: psidebug.Diagnosis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save_run(diagnosis, tmp_path / "run")
+    real = importlib.util.find_spec
+    monkeypatch.setattr("importlib.util.find_spec", lambda name, *rest: None if name == "pandas" else real(name, *rest))
+    run = load_run(tmp_path / "run")
+    assert isinstance(run.suspects, pa.Table)
+    assert run.suspects["row"].to_pylist() == diagnosis.suspects["row"].tolist()
+    assert isinstance(run.slices, pa.Table)
+    assert "pandas" in sys.modules  # the library was there and was not asked
