@@ -11,8 +11,12 @@ import numpy.typing as npt
 import pytest
 from sklearn.linear_model import LogisticRegression
 
+from psidebug.changes import Relabel
+from psidebug.training.trainer import Trainer
+
 if TYPE_CHECKING:
     from psidebug import Diagnosis
+    from psidebug.task.task import Task
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,11 @@ def planted_rows(*, seed: int = 0, train: int = 120, test: int = 80) -> Planted:
     truth = np.where(X[:, 0] + X[:, 1] + rng.normal(scale=0.5, size=len(X)) > 0, "good", "bad")
     wrong = (X[:train, 2] >= 2) & (truth[:train] == "good")
     return Planted(X[:train], np.where(wrong, "bad", truth[:train]), X[train:], truth[train:], wrong)
+
+
+def refit(task: Task, codes: npt.NDArray[np.intp]) -> Any:
+    """The learner of the task trained on these labels (N,)."""
+    return Trainer(task).model(Relabel.of(task.data, codes))
 
 
 def precise_logistic() -> LogisticRegression:

@@ -18,6 +18,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import psidebug
+from psidebug.task.data import Data
 from tests.conftest import Planted
 
 SUSPECT_COLUMNS = ["row", "given", "proposed", "ps", "ps_low", "ps_high", "p_wrong"]
@@ -73,9 +74,10 @@ def test_every_option_of_debug_is_documented() -> None:
 
 
 def test_the_door_takes_what_debug_takes() -> None:
-    task, whole = inspect.signature(psidebug.Task.of).parameters, inspect.signature(psidebug.debug).parameters
-    assert list(task)[:5] == list(whole)[:5]
-    assert set(task) - {"seed"} <= set(whole)
+    whole = inspect.signature(psidebug.debug).parameters
+    door = [inspect.signature(each).parameters for each in (psidebug.Task.of, Data.of)]
+    assert all(list(each)[:5] == list(whole)[:5] for each in door)
+    assert {name for each in door for name in each} - {"seed", "tables"} <= set(whole)
 
 
 def test_the_face_of_a_diagnosis() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pytest
 import scipy.sparse as sp
 
+from psidebug.changes import Relabel
 from psidebug.errors import LearnerFailed, LearnerMismatch, UnsupportedLearner
 from psidebug.graybox.adapters import adapter_of, profile_of
 from psidebug.graybox.trees.derivative import LeafDerivative
@@ -25,6 +26,7 @@ from psidebug.graybox.trees.tangent import tangent
 from psidebug.graybox.trees.trace import trace_at
 from psidebug.graybox.trees.weighting import one_hot
 from psidebug.task.task import Task
+from psidebug.training.trainer import Trainer
 
 Floats = npt.NDArray[np.float64]
 SMALL: dict[tuple[str, ...], Any] = {
@@ -173,7 +175,7 @@ def other_regions_lead_to_the_learner_of_their_labels(case: Case) -> None:
     for classes in (2, 3) if "many classes" in case.takes else (2,):
         task_ = task(case.model(), classes=classes)
         given, world = task_.train.codes, nearby(task_, np.random.default_rng(task_.seed))
-        there = replace(task_, learner=task_.refit(world), train=replace(task_.train, codes=world))
+        there = Trainer(task_).after(Relabel.of(task_.data, world))
         back = LeafRefit(there).margins(np.stack([world, given]))
         here = LeafRefits(task_, structures=1).margins(np.stack([given, world]))
         scale = max(1.0, float(np.abs(back).max()))

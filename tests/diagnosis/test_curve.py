@@ -10,9 +10,12 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import psidebug
-from psidebug.diagnosis.curve import BLIND, SHARES, Curve, curve_of, fewest
-from psidebug.diagnosis.verification import ErrorRate, Judge, Verification
+from psidebug.changes import Relabel
+from psidebug.diagnosis.curve import Curve, curve_of, fewest
+from psidebug.diagnosis.proof import Prover
+from psidebug.diagnosis.verification import ErrorRate, Verification
 from psidebug.errors import LearnerFailed
+from psidebug.policy import CURVE_BLIND, CURVE_SHARES
 from psidebug.task.task import Task
 from tests.conftest import Planted
 
@@ -69,15 +72,15 @@ def test_the_rule_as_it_is_stated(seed: int) -> None:
 
 
 class Scripted:
-    """A judge who says which test rows are wrong after so many corrections."""
+    """A prover who says which test rows are wrong after so many corrections."""
 
     def __init__(self, task: Task, wrong: dict[int, Mask]) -> None:
-        self._given, self._wrong = task.train.codes, wrong
+        self.task, self._wrong = task, wrong
         self.asked: list[npt.NDArray[np.intp]] = []
 
-    def verify(self, codes: npt.NDArray[np.intp]) -> Verification:
-        self.asked.append(codes)
-        count = int((codes != self._given).sum())
+    def verify(self, change: Relabel) -> Verification:
+        self.asked.append(change.labels(self.task.data))
+        count = change.count(self.task.data)
         if count not in self._wrong:
             raise LearnerFailed("no")
         wrong = self._wrong[count]
@@ -90,19 +93,19 @@ def task(planted: Planted) -> Task:
     return Task.of(LogisticRegression(), planted.X_train, planted.y_train, planted.X_test, planted.y_test, seed=3)
 
 
-def curve(task: Task, judge: Any, *, suggested: int, suspects: int = 100) -> Curve:
+def curve(task: Task, prover: Any, *, suggested: int, suspects: int = 100) -> Curve:
     order = np.random.default_rng(0).permutation(120)[:suspects]
     ps, p_wrong = np.linspace(0.9, 0.1, 120), np.linspace(0.8, 0.2, 120)
-    return curve_of(task, judge, order, 1 - task.train.codes, ps, p_wrong, suggested=suggested, tick=lambda *told: None)
+    return curve_of(prover, order, 1 - task.train.codes, ps, p_wrong, suggested=suggested, tick=lambda *told: None)
 
 
 def test_points_are_the_first_suspects_corrected_and_carry_the_last_ones_ps(task: Task) -> None:
     wrong = np.zeros(80, dtype=bool)
-    judge = Scripted(task, dict.fromkeys(range(60), wrong))
-    found = curve(task, judge, suggested=20)
-    assert [point.corrected for point in found.points] == [0] + [round(20 * share) for share in SHARES]
+    prover = Scripted(task, dict.fromkeys(range(60), wrong))
+    found = curve(task, prover, suggested=20)
+    assert [point.corrected for point in found.points] == [0] + [round(20 * share) for share in CURVE_SHARES]
     order = np.random.default_rng(0).permutation(120)
-    for point, codes in zip(found.points[1:], judge.asked[1:], strict=True):
+    for point, codes in zip(found.points[1:], prover.asked[1:], strict=True):
         assert set(np.flatnonzero(codes != task.train.codes)) == set(order[: point.corrected])
         last = order[point.corrected - 1]
         assert point.ps == np.linspace(0.9, 0.1, 120)[last]
@@ -111,7 +114,7 @@ def test_points_are_the_first_suspects_corrected_and_carry_the_last_ones_ps(task
 
 
 def test_the_first_point_is_the_model_as_it_is(task: Task) -> None:
-    found = curve(task, Judge(task), suggested=4)
+    found = curve(task, Prover(task), suggested=4)
     before = task.predicted != task.test.codes
     assert found.points[0].corrected == 0
     np.testing.assert_array_equal(found.wrong[0], before)
@@ -120,15 +123,17 @@ def test_the_first_point_is_the_model_as_it_is(task: Task) -> None:
 
 
 def test_where_nothing_is_suggested_shares_of_the_rows_are_tried(task: Task) -> None:
-    judge = Scripted(task, {count: np.zeros(80, dtype=bool) for count in range(60)})
-    assert [each.corrected for each in curve(task, judge, suggested=0).points] == [0] + [round(120 * s) for s in BLIND]
+    prover = Scripted(task, {count: np.zeros(80, dtype=bool) for count in range(60)})
+    assert [each.corrected for each in curve(task, prover, suggested=0).points] == [0] + [
+        round(120 * s) for s in CURVE_BLIND
+    ]
 
 
 def test_no_more_than_the_suspects_are_corrected_and_what_cannot_be_trained_is_left_out(task: Task) -> None:
-    judge = Scripted(task, {count: np.zeros(80, dtype=bool) for count in (0, 5, 20)})
-    found = curve(task, judge, suggested=20, suspects=20)
+    prover = Scripted(task, {count: np.zeros(80, dtype=bool) for count in (0, 5, 20)})
+    found = curve(task, prover, suggested=20, suspects=20)
     assert [each.corrected for each in found.points] == [0, 5, 20]
-    alone = curve(task, judge, suggested=20, suspects=0)
+    alone = curve(task, prover, suggested=20, suspects=0)
     assert [each.corrected for each in alone.points] == [0]
     assert (alone.minimum, alone.chosen, alone.reported) == (0, 0, 0.0)
 
@@ -147,8 +152,8 @@ def test_what_is_reported_is_not_flattered_by_the_choice(task: Task) -> None:
     best, reported = [], []
     for seed in range(20):
         rng = np.random.default_rng(seed)
-        judge = Scripted(task, {count: rng.random(80) < 0.5 for count in range(60)})
-        found = curve(task, judge, suggested=20)
+        prover = Scripted(task, {count: rng.random(80) < 0.5 for count in range(60)})
+        found = curve(task, prover, suggested=20)
         best.append(found.wrong[found.minimum].mean())
         reported.append(found.reported)
     assert np.mean(best) < 0.45

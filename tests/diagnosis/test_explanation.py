@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 
 from psidebug.diagnosis import explanation
 from psidebug.diagnosis.explanation import Explanation, causes_of, explain, ranked
-from psidebug.diagnosis.verification import Judge
+from psidebug.diagnosis.proof import Prover
 from psidebug.errors import NotMisclassified, ShapeMismatch, UnknownRow
 from psidebug.graybox.choose import graybox_for
 from psidebug.graybox.retrain import Retrain
@@ -31,8 +31,8 @@ def prior_of(task: Task, rate: float = 0.05) -> Prior:
     return noise(task.train.codes, task.encoding.size, rate)
 
 
-def explained(task: Task, row: int, *, judge: Judge | None = None, box: str = "auto", **options: Any) -> Explanation:
-    return explain(task, judge or Judge(task), graybox_for(task, box), prior_of(task), row, **options)
+def explained(task: Task, row: int, *, prover: Prover | None = None, box: str = "auto", **options: Any) -> Explanation:
+    return explain(prover or Prover(task), graybox_for(task, box), prior_of(task), row, **options)
 
 
 def logistic_task(planted: Planted, classes: int = 2) -> Task:
@@ -52,14 +52,14 @@ BOXES = [(name, box) for name in LEARNERS for box in ("auto", "leaf_refit") if n
 def test_alices_five_cars(name: str, box: str) -> None:
     model = LEARNERS[name]
     task = Task.of(model, *pictures(), rows=[f"p{i}" for i in range(85)])
-    judge = Judge(task)
-    found = explained(task, 0, judge=judge, box=box)
+    prover = Prover(task)
+    found = explained(task, 0, prover=prover, box=box)
     smallest = found.smallest
     assert smallest is not None
     assert set(smallest.positions.tolist()) <= MISLABELLED
     assert 2 <= smallest.size <= 5
     assert smallest.rows.tolist() == [f"p{i}" for i in smallest.positions]
-    assert found.fits == judge.fits <= 12
+    assert found.fits == prover.fits <= 12
     assert repaired_by(task, model, smallest.codes, 0)
     np.testing.assert_array_equal(np.flatnonzero(smallest.codes != task.train.codes), np.sort(smallest.positions))
     assert smallest.verified.test_after.wrong == smallest.verified.points_broken == 0
@@ -79,8 +79,8 @@ def test_the_smallest_set_of_a_small_task_is_the_smallest() -> None:
     y = np.array([0, 0, 0, 0, 0, 0, 1, 1])
     task = Task.of(LogisticRegression(), X, y, np.array([[0.6], [-2.0], [2.8]]), np.array([1, 0, 1]))
     assert task.bugs.tolist() == [0]
-    judge = Judge(task)
-    found = explain(task, judge, Retrain(task), prior_of(task), 0, budget=20)
+    prover = Prover(task)
+    found = explain(prover, Retrain(task), prior_of(task), 0, budget=20)
     assert found.engine == "enumeration"
     assert found.smallest is not None
     sizes = (
@@ -97,9 +97,9 @@ def test_every_claim_about_every_bug(planted: Planted, classes: int) -> None:
     task = logistic_task(planted, classes)
     box, repaired = graybox_for(task), 0
     for bug in task.bugs[:3].tolist():
-        judge = Judge(task)
-        found = explain(task, judge, box, prior_of(task), bug, budget=6)
-        assert found.fits == judge.fits <= 6
+        prover = Prover(task)
+        found = explain(prover, box, prior_of(task), bug, budget=6)
+        assert found.fits == prover.fits <= 6
         assert (found.given, found.predicted) == tuple(
             task.encoding.classes[code] for code in (task.test.codes[bug], task.predicted[bug])
         )
@@ -119,10 +119,10 @@ def test_every_claim_about_every_bug(planted: Planted, classes: int) -> None:
 
 def test_without_fits_nothing_is_claimed(planted: Planted) -> None:
     task = logistic_task(planted)
-    judge = Judge(task)
-    found = explained(task, int(task.bugs[0]), judge=judge, budget=0)
+    prover = Prover(task)
+    found = explained(task, int(task.bugs[0]), prover=prover, budget=0)
     assert found.smallest is None
-    assert (found.fits, found.pushed, judge.fits) == (0, 0, 0)
+    assert (found.fits, found.pushed, prover.fits) == (0, 0, 0)
     assert "No correction was tried" in str(found)
 
 
@@ -130,7 +130,7 @@ def test_corrections_that_do_not_repair_it_are_told_with_how_far_they_went(
     planted: Planted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A bad point deep among the good ones: its label is the wrong one, and three others do not move it."""
-    monkeypatch.setattr(explanation, "MOST_SHARE", 0.0)
+    monkeypatch.setattr(explanation, "MOST_SHARE_FOR_ONE_BUG", 0.0)
     monkeypatch.setattr(explanation, "MANY", 3)
     X_test, y_test = np.vstack([planted.X_test, [[9.0, 9.0, -3.0, 0.0]]]), np.append(planted.y_test, "bad")
     task = Task.of(LogisticRegression(), planted.X_train, planted.y_train, X_test, y_test)
@@ -192,7 +192,7 @@ def test_a_bug_that_sampling_never_loses_still_gets_its_smallest_set() -> None:
     model = GradientBoostingClassifier(n_estimators=30, max_depth=2, random_state=0)
     task = Task.of(model, *pictures())
     box = graybox_for(task, "leaf_refit")
-    found = explain(task, Judge(task), box, prior_of(task, 1e-4), 0)
+    found = explain(Prover(task), box, prior_of(task, 1e-4), 0)
     assert len(found.causes) == 0
     assert "PS is not known (none of 10,000 sampled worlds" in str(found)
     assert found.smallest is not None
@@ -203,7 +203,7 @@ def test_a_bug_that_a_fresh_fit_does_not_have() -> None:
     X_train, y_train, X_test, y_test = pictures()
     truth = np.where(np.isin(np.arange(85), sorted(MISLABELLED)), 1, y_train)
     task = Task.of(LogisticRegression().fit(X_train, y_train), X_train, truth, X_test, y_test)
-    found = explain(task, Judge(task), Retrain(task), prior_of(task), 0)
+    found = explain(Prover(task), Retrain(task), prior_of(task), 0)
     assert found.smallest is not None
     assert found.smallest.size == found.fits == 0
     assert "fresh fit" in str(found)

@@ -129,7 +129,7 @@ def test_a_correction_that_adds_errors_is_not_applied_and_chance_is_told() -> No
         found = psidebug.debug(LogisticRegression(), X[:400], given, X[test], y[test], check_fidelity=False)
         for each in found.tried:
             fixed, broken = each.verified.test_change.fixed, each.verified.test_change.broken
-            if each.improves:
+            if each.proved:
                 assert broken - fixed <= 2 * np.sqrt(broken + fixed)
         effect = None if found.correction is None else found.correction.verified
         if effect is not None and effect.test_after.wrong >= effect.test_before.wrong:
@@ -148,18 +148,3 @@ def test_errors_that_no_label_moves_have_no_cause_and_that_is_an_answer() -> Non
     assert found.corrected == 0
     assert "The labels are probably not to blame" in found.verdict
     assert any("no change of labels takes the errors away" in note for note in found.notes)
-
-
-@pytest.mark.parametrize("points", [10, 20])
-def test_of_a_class_without_test_rows_no_label_is_changed_however_small_the_test_set(points: int) -> None:
-    rng = np.random.default_rng(1)
-    y = rng.integers(3, size=1000)
-    X = rng.normal(size=(1000, 4)) + 1.2 * np.eye(3, 4)[y]
-    given = np.where(rng.random(900) < 0.1, rng.integers(3, size=900), y[:900])
-    told = np.flatnonzero(y[900:] < 2)[:points] + 900
-    found = psidebug.debug(LogisticRegression(), X[:900], given, X[told], y[told], check_fidelity=False)
-    assert found.tried, "something was tried"
-    for each in found.tried:
-        changed = each.codes != given
-        assert not (given[changed] == 2).any()
-        assert not (each.codes[changed] == 2).any()

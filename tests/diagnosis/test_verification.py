@@ -19,10 +19,12 @@ from sklearn.preprocessing import LabelEncoder
 from sklearn.svm import SVC
 
 import psidebug
+from psidebug.changes import NOTHING, Relabel
 from psidebug.diagnosis.controls import Change, highest_losses_moved, moved_at_random
-from psidebug.diagnosis.repair import Correction, best_of
-from psidebug.diagnosis.verification import ErrorRate, Judge
+from psidebug.diagnosis.proof import Prover
+from psidebug.diagnosis.verification import ErrorRate
 from psidebug.errors import LearnerFailed
+from psidebug.policy import proved
 from psidebug.task.task import Task
 from tests.conftest import Planted, planted_rows
 
@@ -95,7 +97,7 @@ def test_every_number_of_a_verification(planted: Planted, classes: int, weighted
     )  # fmt: skip
     repaired = y_train.copy()
     repaired[planted.wrong] = "good" if classes == 2 else "top"
-    effect = Judge(task).verify(LabelEncoder().fit(y_train).transform(repaired))
+    effect = Prover(task).verify(Relabel.of(task.data, LabelEncoder().fit(y_train).transform(repaired)))
 
     before = LogisticRegression().fit(planted.X_train, y_train, sample_weight=weights)
     after = LogisticRegression().fit(planted.X_train, repaired, sample_weight=weights)
@@ -129,7 +131,7 @@ def test_every_number_of_a_verification(planted: Planted, classes: int, weighted
 
 def test_without_validation_rows_nothing_is_said_of_them(planted: Planted) -> None:
     task = Task.of(LogisticRegression(), planted.X_train, planted.y_train, planted.X_test, planted.y_test)
-    effect = Judge(task).verify(task.train.codes)
+    effect = Prover(task).verify(NOTHING)
     assert effect.validation_before is None
     assert effect.validation_after is None
     assert effect.validation_change is None
@@ -139,41 +141,39 @@ def test_without_validation_rows_nothing_is_said_of_them(planted: Planted) -> No
     assert (effect.corrected, effect.gain, effect.bugs_fixed, effect.points_broken) == (0, 0.0, 0, 0)
 
 
-def test_a_judge_counts_its_fits(planted: Planted) -> None:
+def test_a_change_is_trained_on_once(planted: Planted) -> None:
     task = Task.of(LogisticRegression(), planted.X_train, planted.y_train, planted.X_test, planted.y_test)
-    judge = Judge(task)
-    judge.fit(task.train.codes, rows=np.arange(60))
-    assert judge.fits == 1
-    judge.verify(task.train.codes)  # the model came from these
-    assert judge.fits == 1
-    other = 1 - task.train.codes
-    assert not judge.knows(other)
-    effect = judge.verify(other)
-    assert judge.fits == 2
-    assert judge.knows(other)
-    assert judge.verify(other.astype(np.int8)) is effect
-    assert judge.fits == 2
+    prover = Prover(task)
+    prover.verify(NOTHING)  # the model came from these
+    assert prover.fits == 0
+    other = Relabel.of(task.data, 1 - task.train.codes)
+    assert not prover.trainer.knows(other)
+    effect = prover.verify(other)
+    assert prover.fits == 1
+    same = Relabel.of(task.data, (1 - task.train.codes).astype(np.int8))
+    assert prover.trainer.knows(same)
+    assert str(prover.verify(same)) == str(effect)
+    assert prover.fits == 1
 
 
 def test_labels_that_cannot_be_trained_on_are_tried_once(planted: Planted) -> None:
     task = Task.of(LogisticRegression(), planted.X_train, planted.y_train, planted.X_test, planted.y_test)
-    judge = Judge(task)
+    prover = Prover(task)
     for _ in range(2):
         with pytest.raises(LearnerFailed, match="could not be fitted"):
-            judge.verify(np.zeros_like(task.train.codes))
-    assert judge.fits == 1
+            prover.verify(Relabel.of(task.data, np.zeros_like(task.train.codes)))
+    assert prover.fits == 1
 
 
 def test_labels_that_lose_a_class_are_never_an_improvement(planted: Planted) -> None:
     y_train, y_test = three_classes(planted)
     task = Task.of(LogisticRegression(), planted.X_train, y_train, planted.X_test, y_test)
-    lost = np.where(task.train.codes == 2, 1, task.train.codes)
+    lost = Relabel.of(task.data, np.where(task.train.codes == 2, 1, task.train.codes))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        effect = Judge(task).verify(lost)
+        effect = Prover(task).verify(lost)
     assert effect.gain == -math.inf
-    assert not Correction("lost", lost, effect).improves
-    assert best_of([Correction("lost", lost, effect)]) is None
+    assert not proved(effect.gain, effect.gain_error, fixed=50, broken=0, accused=True)
 
 
 def test_a_model_that_cannot_be_fitted_again_is_an_error_not_a_verdict(planted: Planted) -> None:
@@ -235,20 +235,21 @@ def test_the_highest_losses_move_to_the_class_believed(planted: Planted) -> None
 
 def test_a_correction_beside_its_controls(planted: Planted) -> None:
     task = Task.of(LogisticRegression(), planted.X_train, planted.y_train, planted.X_test, planted.y_test)
-    judge = Judge(task)
+    prover = Prover(task)
     codes = task.train.codes.copy()
     codes[planted.wrong] = 1 - codes[planted.wrong]
-    effect = judge.verify(codes)
-    found = judge.controls(codes, np.random.default_rng(0))
-    assert judge.fits == 3
-    assert found.correction is effect
+    change = Relabel.of(task.data, codes)
+    effect = prover.verify(change)
+    found = prover.controls(change)
+    assert prover.fits == 3
+    assert str(found.correction) == str(effect)
     assert found.at_random is not None
     assert found.highest_loss is not None
     assert found.at_random.corrected == found.highest_loss.corrected == effect.corrected == planted.wrong.sum()
     assert effect.gain > max(found.at_random.gain, found.highest_loss.gain)
     ours, theirs = effect.wrong_after, found.at_random.wrong_after
     assert found.against(found.at_random) == Change(int((theirs & ~ours).sum()), int((ours & ~theirs).sum()), len(ours))
-    again = Judge(task).controls(codes, np.random.default_rng(0))
+    again = Prover(task).controls(change)
     assert str(again) == str(found)
 
 
@@ -268,7 +269,7 @@ def test_a_control_that_cannot_be_trained_on_is_none() -> None:
     task = Task.of(Stubborn(), X, list("aaaabb"), X, list("aaaaba"))
     codes = task.train.codes.copy()
     codes[0] = 1
-    found = Judge(task).controls(codes, np.random.default_rng(0))
+    found = Prover(task).controls(Relabel.of(task.data, codes))
     assert found.highest_loss is None
     assert found.at_random is not None
     assert "cannot be trained" in str(found)
@@ -280,10 +281,9 @@ def test_the_tables_show_every_figure(planted: Planted) -> None:
         LogisticRegression(), planted.X_train, planted.y_train, planted.X_test, planted.y_test,
         X_validation=other.X_test, y_validation=other.y_test,
     )  # fmt: skip
-    judge = Judge(task)
     codes = task.train.codes.copy()
     codes[planted.wrong] = 1 - codes[planted.wrong]
-    found = judge.controls(codes, np.random.default_rng(0))
+    found = Prover(task).controls(Relabel.of(task.data, codes))
     effect = found.correction
     lines = {line[:23].strip(): line[23:].strip() for line in str(effect).splitlines()}
     assert lines["labels corrected"] == str(planted.wrong.sum())

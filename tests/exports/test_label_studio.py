@@ -24,7 +24,8 @@ from tests.store.conftest import CASES, debugged
 def shown(diagnosis: Diagnosis, path: Path, images: Any, metadata: Any = None) -> Run:
     """The diagnosis as if it had been made with these pictures."""
     display = display_for(images, None, features=diagnosis.task.train.features, metadata=metadata)
-    save_run(replace(diagnosis, display=display, task=replace(diagnosis.task, metadata=metadata)), path)
+    data = replace(diagnosis.task.data, metadata=metadata)
+    save_run(replace(diagnosis, display=display, task=replace(diagnosis.task, data=data)), path)
     return load_run(path)
 
 

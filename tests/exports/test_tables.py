@@ -19,7 +19,7 @@ import psidebug
 from psidebug.errors import OutputError, UnknownRow, UnseenClass
 from psidebug.exports import Decision, cleanlab_frame, corrected_table, suspects_table, write_table
 from psidebug.store import Run, load_run
-from tests.conftest import Planted
+from tests.conftest import Planted, refit
 from tests.exports.conftest import ODD, odd_frame
 from tests.store.conftest import CASES, debugged
 
@@ -81,7 +81,7 @@ def test_the_model_trained_on_the_file_is_the_repaired_one(odd: Run, tmp_path: P
     write_table(corrected_table(odd, decisions), tmp_path / "fixed.csv")
     read = pd.read_csv(tmp_path / "fixed.csv")
     assert read["quality"].tolist() == list(odd.repaired_labels)
-    model = odd.task.refit(odd.given)
+    model = refit(odd.task, odd.given)
     model.fit(read[odd.features.columns], read["quality"])
     wrong = model.predict(odd.test_features) != odd.encoding.decode(odd.task.test.codes)
     assert odd.correction is not None

@@ -18,6 +18,7 @@ import psidebug
 from psidebug.errors import InputError, InvalidWeights, ShapeMismatch
 from psidebug.graybox.logistic import FORMS, LogisticBox
 from psidebug.graybox.retrain import Retrain
+from psidebug.training.trainer import Trainer
 from tests.graybox.logistic_tasks import Data, census_like, precise, text_like
 
 
@@ -91,7 +92,7 @@ def test_a_refit_on_some_rows_gets_their_weights() -> None:
     task = data.task(precise(), sample_weight=weights)
     rows = np.arange(50, 300)
     expected = precise().fit(data.X_train[50:], data.y_train[50:], sample_weight=weights[50:])
-    np.testing.assert_allclose(task.refit(task.train.codes, rows=rows).coef_, expected.coef_, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(Trainer(task).refit(task.train.codes, rows).coef_, expected.coef_, rtol=1e-8, atol=1e-10)
 
 
 @pytest.mark.parametrize("kind", [list, tuple, np.float32, pd.Series, lambda w: np.asarray(w)[:, None]])

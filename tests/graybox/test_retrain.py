@@ -19,10 +19,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from psidebug.errors import LearnerFailed, UnknownOption
-from psidebug.graybox import retrain as retraining
 from psidebug.graybox.retrain import Retrain
 from psidebug.task.task import Task
-from tests.conftest import Planted
+from psidebug.training import backends
+from tests.conftest import Planted, refit
 from tests.graybox.logistic_tasks import census_like
 
 catboost: Any = importlib.import_module("catboost")  # a developer has it: its absence is a failure, not a skip
@@ -62,7 +62,7 @@ def test_any_classifier_is_trained_as_by_hand(planted: Planted, model: Any) -> N
     worlds = some_worlds(task, count=3)
     found = Retrain(task).margins(worlds)
     for world, margins in zip(worlds, found, strict=True):
-        np.testing.assert_allclose(margins, task.margins(task.refit(world), task.test), rtol=1e-9)
+        np.testing.assert_allclose(margins, task.margins(refit(task, world), task.test), rtol=1e-9)
     np.testing.assert_allclose(found[0], task.margins(task.learner, task.test), rtol=1e-9)
     assert np.abs(found[1] - found[0]).max() > 0
 
@@ -110,16 +110,16 @@ def test_workers_are_started_when_the_fits_are_worth_it(planted: Planted, monkey
     worlds = some_worlds(task)
     spread: list[int] = []
 
-    def counted(self: Retrain, some: list[Any], workers: int) -> Any:
+    def counted(self: backends.Processes, function: Any, some: list[Any]) -> Any:
         spread.append(len(some))
-        return (retraining.fitted_margins(task, world) for world in some)
+        return (function(*job) for job in some)
 
-    monkeypatch.setattr(Retrain, "_spread", counted)
+    monkeypatch.setattr(backends.Processes, "map", counted)
     monkeypatch.setattr("joblib.cpu_count", lambda: 4)
     expected = Retrain(task, workers=1).margins(worlds)
     np.testing.assert_array_equal(Retrain(task).margins(worlds), expected)
     assert spread == [], "six small fits are not worth a process"
-    monkeypatch.setattr(retraining, "WORTH_STARTING", 0.0)
+    monkeypatch.setattr(backends, "WORTH_STARTING", 0.0)
     np.testing.assert_array_equal(Retrain(task).margins(worlds), expected)
     assert spread == [5], "the first fit, at home, tells how long they take"
 

@@ -174,7 +174,7 @@ def test_the_unit_of_the_weights_is_no_matter_to_a_learner_without_a_penalty(mod
     data, weights = slice_flipped(), np.random.default_rng(0).uniform(0.5, 2.0, size=300)
     if isinstance(model, SVC):  # whose C the weights multiply
         one = data.task(model, sample_weight=weights)
-        tasks = [one, replace(one, sample_weight=1e9 * weights)]
+        tasks = [one, replace(one, data=replace(one.data, sample_weight=1e9 * weights))]
     else:
         tasks = [data.task(model, sample_weight=scale * weights) for scale in (1.0, 1e9)]
     small, large = (Surrogate(task).effects(np.ones((120, 1))) for task in tasks)

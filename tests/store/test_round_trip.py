@@ -25,7 +25,7 @@ from psidebug.diagnosis.verification import Verification
 from psidebug.errors import NotMisclassified, UnknownRow
 from psidebug.report import summarise, write_report
 from psidebug.store import Run, load_run, save_run
-from tests.conftest import Planted
+from tests.conftest import Planted, refit
 from tests.store.conftest import CASES, debugged
 
 
@@ -158,7 +158,7 @@ def test_the_predictions(saved: Saved) -> None:
     best = saved.diagnosis.correction
     assert ("after" in frame.columns) == (best is not None)
     if best is not None:
-        again = task.predict(task.refit(best.codes), task.test)
+        again = task.predict(refit(task, best.codes), task.test)
         assert saved.run.files.codes(saved.run.files.predictions, "after").tolist() == again.tolist()
     assert saved.run.files.codes(saved.run.files.predictions, "predicted").tolist() == task.predicted.tolist()
 

@@ -17,9 +17,11 @@ from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler, TargetEncoder
 
 from psidebug.task import learner as learners
+from psidebug.task.data import LabelledSet
 from psidebug.task.encoders import encoded
 from psidebug.task.learner import final_step
-from psidebug.task.task import LabelledSet, Task
+from psidebug.task.task import Task
+from tests.conftest import refit
 
 ROWS, TEST = 120, 40
 
@@ -69,7 +71,7 @@ def test_retraining_is_the_same_as_of_the_whole_pipeline(name: str) -> None:
     assert task.validation is not None
     for _ in range(3):
         world = rng.integers(2, size=ROWS)
-        again = task.refit(world)
+        again = refit(task, world)
         whole = learners.refit(model, task.train.features, world, sample_weight=weights, seed=task.seed)
         for part in (task.train, task.test, task.validation):
             np.testing.assert_allclose(task.margins(again, part), task.margins(whole, part), rtol=1e-9, atol=1e-12)
@@ -104,7 +106,7 @@ def test_steps_blind_to_labels_are_fitted_once() -> None:
     task = Task.of(make_pipeline(Counting(), LogisticRegression()), _numbers(rng, ROWS), y, _numbers(rng, 9), y[:9])
     Counting.fits = 0
     for _ in range(4):
-        task.refit(rng.integers(2, size=ROWS))
+        refit(task, rng.integers(2, size=ROWS))
     assert Counting.fits == 1
 
 
@@ -125,10 +127,10 @@ def test_with_other_options_of_the_learner_nothing_is_encoded_again() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(ROWS, 3)), rng.integers(2, size=ROWS)
     task = Task.of(make_pipeline(Counting(), LogisticRegression(C=0.5)), X, y, X[:TEST], y[:TEST])
-    again = task.refit(1 - y)
+    again = refit(task, 1 - y)
     before = Counting.fits
     other = task.with_options(logisticregression__C=5.0)
-    assert final_step(other.refit(1 - y)).C == 5.0
+    assert final_step(refit(other, 1 - y)).C == 5.0
     assert final_step(again).C == 0.5
     assert Counting.fits == before
 

@@ -29,7 +29,15 @@ import psidebug
 from psidebug import errors
 from psidebug.errors import PsiError
 from psidebug.task.task import Task
-from tests.conftest import Planted, assert_same_suspects, planted_rows, precise_logistic, suspects_of, with_changes
+from tests.conftest import (
+    Planted,
+    assert_same_suspects,
+    planted_rows,
+    precise_logistic,
+    refit,
+    suspects_of,
+    with_changes,
+)
 
 # ── the same data in every kind of table ────────────────────────────────────────────────────────────────────────────
 
@@ -702,5 +710,5 @@ def test_xgboost_takes_labels_of_any_kind(classes: tuple[Any, Any]) -> None:
     y = [classes[int(value)] for value in wrong]
     task = Task.of(xgboost.XGBClassifier(n_estimators=3), X[:40], y[:40], X[40:], y[40:])
     assert task.encoding.classes == classes
-    again = task.refit(task.train.codes)
+    again = refit(task, task.train.codes)
     assert np.array_equal(task.predict(again, task.test), task.predicted)

@@ -185,7 +185,7 @@ def wrong_labels(found: Diagnosis) -> int:
     """How many labels the verified corrections of all rounds change."""
     import numpy as np
 
-    given, repaired = np.asarray(found.task.given_labels), np.asarray(found.repaired_labels)
+    given, repaired = np.asarray(found.task.data.given_labels), np.asarray(found.repaired_labels)
     return int((given != repaired).sum())
 
 

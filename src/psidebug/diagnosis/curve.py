@@ -9,17 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from psidebug.diagnosis.verification import Judge, Verification
+from psidebug.changes import NOTHING, Relabel
+from psidebug.diagnosis.proof import Prover
+from psidebug.diagnosis.verification import Verification
 from psidebug.errors import LearnerFailed
+from psidebug.policy import CURVE_BLIND, CURVE_SHARES
 from psidebug.task.labels import Codes
-from psidebug.task.task import Task
 
 Rows = npt.NDArray[np.intp]
 Floats = npt.NDArray[np.float64]
-SHARES = (0.25, 0.5, 0.75, 1.0, 1.5)
-"""Of the number that the evidence says are wrong."""
-BLIND = (0.01, 0.03, 0.1)
-"""Shares of the training rows to try where nothing says how many are wrong."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +48,7 @@ class Curve:
 
 
 def curve_of(
-    task: Task,
-    judge: Judge,
+    prover: Prover,
     order: Rows,
     proposed: Codes,
     ps: Floats,
@@ -61,11 +58,14 @@ def curve_of(
     tick: Callable[[str, int, int], None],
 ) -> Curve:
     """Retrain with the first suspects corrected, at several numbers of them around the suggested one."""
+    task = prover.task
     counts = (
-        [round(share * suggested) for share in SHARES] if suggested else [round(s * len(task.train)) for s in BLIND]
+        [round(share * suggested) for share in CURVE_SHARES]
+        if suggested
+        else [round(s * len(task.train)) for s in CURVE_BLIND]
     )
     counts = sorted({count for count in counts if 0 < count <= len(order)})
-    before = judge.verify(task.train.codes)
+    before = prover.verify(NOTHING)
     points, wrong = [Point(0, 1.0, 1.0, before)], [before.wrong_after]
     for done, count in enumerate(counts, start=1):
         tick("threshold", done, len(counts))
@@ -73,7 +73,7 @@ def curve_of(
         codes[order[:count]] = proposed[order[:count]]
         last = order[count - 1]
         with suppress(LearnerFailed):
-            effect = judge.verify(codes)
+            effect = prover.verify(Relabel.of(task.data, codes))
             points.append(Point(count, float(ps[last]), float(p_wrong[last]), effect))
             wrong.append(effect.wrong_after)
     table = np.stack(wrong)

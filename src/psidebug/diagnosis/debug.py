@@ -12,11 +12,10 @@ from threadpoolctl import threadpool_limits
 
 from psidebug.diagnosis.curve import Curve, curve_of
 from psidebug.diagnosis.diagnosis import Diagnosis
-from psidebug.diagnosis.explanation import ranked
 from psidebug.diagnosis.notes import on_classes, on_estimates
-from psidebug.diagnosis.options import DEFAULT_RATE, check_options, graybox_of, prior_of, rng_of, symptom_of
-from psidebug.diagnosis.repair import enough_evidence, explanations_of, propose, retrained
-from psidebug.diagnosis.verification import Judge
+from psidebug.diagnosis.options import check_options, graybox_of, prior_of, rng_of, symptom_of
+from psidebug.diagnosis.proof import Prover
+from psidebug.diagnosis.repair import enough_evidence, explanations_of, retrained
 from psidebug.display import display_for
 from psidebug.errors import NoWorldWithout, SymptomAbsent, UnknownOption
 from psidebug.evidence.hypotheses import Hypothesis
@@ -24,20 +23,15 @@ from psidebug.graybox.fidelity import Fidelity, fidelity
 from psidebug.graybox.protocol import GrayBox, LinearGrayBox
 from psidebug.graybox.retrain import Retrain
 from psidebug.inference.estimates import Estimates, no_causes
+from psidebug.policy import DEFAULT_RATE, LEAST_RATE, LEAST_SHARE_OF_THE_WAY, MOST_RATE
 from psidebug.priors import Prior, noise
-from psidebug.slices.slices import common_slices
 from psidebug.sufficiency import Engine, sufficiency
 from psidebug.symptoms import Symptom, log_loss_above_boundary, log_losses
 from psidebug.task.labels import Codes
 from psidebug.task.task import Task
+from psidebug.training.trainer import Trainer
 
 Progress = Callable[[str, int, int], None]
-
-SLICES_TRIED = 5
-RATES = (0.005, 0.1)
-"""Bounds of the learned noise rate under which PS is taken: noise is low, as the paper has it."""
-LEAST_SHARE = 0.01
-"""The smallest part of the way to the decision boundary that the default symptom asks for."""
 
 
 def debug(
@@ -161,7 +155,7 @@ def debug(
         first = _diagnosed(task, stated, symptom, graybox, engine, check_fidelity, settings, tick)
         later: list[Diagnosis] = []
         while len(later) + 1 < rounds and (last := [first, *later][-1]).correction is not None:
-            again = last.task.after(last.correction.codes)
+            again = Trainer(last.task).after(last.correction.change)
             if len(again.bugs) == 0:
                 break
             options = dict(settings) | {"round": str(len(later) + 2)}
@@ -188,18 +182,15 @@ def _diagnosed(
 ) -> Diagnosis:
     tick("profiling", 0, 1)
     box = graybox_of(graybox, task)
-    judge = Judge(task)
+    prover = Prover(task)
     weighed = enough_evidence(task)
-    hypotheses = explanations_of(task, judge, _effects(box, task), _moves(stated), tick) if weighed else []
-    tried = retrained(task, judge, hypotheses, tick)
+    hypotheses: list[Hypothesis] = []
+    if weighed:
+        hypotheses = explanations_of(task, prover.trainer, _effects(box, task), _moves(stated), tick)
+    tried = retrained(prover, hypotheses, tick)
     prior = stated if stated is not None else _learned(task, hypotheses[0] if weighed else None)
     tick("inference", 0, 1)
     phi, estimates = _answered(task, box, prior, symptom, engine)
-    one_class = len(np.unique(task.test.codes)) == 1 and len(task.test) > 1
-    if not weighed and not one_class:
-        tick("slices", 0, 1)
-        slices = common_slices(task, estimates.ps, most=SLICES_TRIED)
-        tried = propose(task, estimates, ranked(estimates), slices, judge, tick)
     found = Diagnosis(
         task,
         estimates,
@@ -208,13 +199,12 @@ def _diagnosed(
         prior,
         settings,
         symptom=phi,
-        judge=judge,
+        prover=prover,
         hypotheses=tuple(hypotheses),
         known=_facts(task),
     )
     curve = curve_of(
-        task,
-        judge,
+        prover,
         found.order,
         found.proposed,
         estimates.ps,
@@ -224,7 +214,7 @@ def _diagnosed(
     )
     tick("controls", 0, 1)
     best = found.correction
-    controls = None if best is None else judge.controls(best.codes, np.random.default_rng(task.seed))
+    controls = None if best is None else prover.controls(best.change)
     measured = _fidelity(box, task, found, curve, tick) if check_fidelity else None
     settings |= {
         "noise rate": f"{prior.rates.mean():.4g}" + ("" if stated is not None else ", learned" * weighed),
@@ -232,11 +222,9 @@ def _diagnosed(
         "gray box": box.name,
         "engine": f"{estimates.engine} ({estimates.reason})",
         "fidelity": "not measured" if measured is None else str(measured),
-        "fits": str(judge.fits + (0 if measured is None else measured.fits)),
+        "fits": str(prover.fits + (0 if measured is None else measured.fits)),
     }
-    notes = on_estimates(box, measured, estimates) + judge.notes + on_classes(task)
-    if not weighed and not one_class:
-        notes += ("the test set is too small to say how likely each label is wrong; suspects are in the order of PS",)
+    notes = on_estimates(box, measured, estimates) + prover.notes + on_classes(task)
     return replace(found, settings=settings, fidelity=measured, notes=notes, curve=curve, controls=controls)
 
 
@@ -244,7 +232,7 @@ def _without_errors(task: Task, stated: Prior | None, tick: Progress) -> tuple[H
     """What is to be said of the labels where no test point is wrong: no label is a cause, but some may be wrong."""
     if (task.predicted != task.test.codes).any() or not enough_evidence(task):
         return ()
-    return tuple(explanations_of(task, Judge(task), None, _moves(stated), tick))
+    return tuple(explanations_of(task, Trainer(task), None, _moves(stated), tick))
 
 
 def _effects(box: GrayBox, task: Task) -> npt.NDArray[np.float64] | None:
@@ -289,7 +277,7 @@ def _learned(task: Task, hypothesis: Hypothesis | None) -> Prior:
     given, size = task.train.codes, task.encoding.size
     if hypothesis is None or not hypothesis.likely:
         return _sparing(noise(given, size, DEFAULT_RATE), task.known)
-    rate = float(np.clip(hypothesis.p_wrong(given).mean(), *RATES))
+    rate = float(np.clip(hypothesis.p_wrong(given).mean(), LEAST_RATE, MOST_RATE))
     return _sparing(noise(given, size, rate, hypothesis.posterior + 1e-9), task.known)
 
 
@@ -311,7 +299,7 @@ def _answered(
             share /= 2.0
             if not isinstance(symptom, str) or symptom != "log_loss" or not prior.rates.any():
                 raise
-            if share < LEAST_SHARE or isinstance(error, SymptomAbsent):  # all on the boundary already
+            if share < LEAST_SHARE_OF_THE_WAY or isinstance(error, SymptomAbsent):  # all on the boundary already
                 return phi, no_causes(prior, reason="no change of labels takes the errors away, by the gray box")
             phi = log_loss_above_boundary(margins, task.bugs, share)
 

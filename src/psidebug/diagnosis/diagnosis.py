@@ -12,20 +12,23 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
+from psidebug.changes import Relabel
 from psidebug.diagnosis import explanation
 from psidebug.diagnosis.causes import BUGS_EXPLAINED, Causes, causes_of_bugs
 from psidebug.diagnosis.controls import Controls
 from psidebug.diagnosis.curve import Curve
 from psidebug.diagnosis.frames import best_of_each_slice, curve_frame, explanations_frame, slices_frame, suspects_frame
+from psidebug.diagnosis.proof import Prover
 from psidebug.diagnosis.repair import Correction, best_of
 from psidebug.diagnosis.verdict import verdict
-from psidebug.diagnosis.verification import Judge, Verification
+from psidebug.diagnosis.verification import Verification
 from psidebug.display import Display
 from psidebug.errors import LearnerFailed, NotMisclassified, UnknownOption
 from psidebug.evidence.hypotheses import Hypothesis
 from psidebug.graybox.fidelity import Fidelity
 from psidebug.graybox.protocol import GrayBox
 from psidebug.inference.estimates import Estimates
+from psidebug.policy import WORTH_A_LOOK
 from psidebug.priors import Prior
 from psidebug.slices.slices import Slice
 from psidebug.sufficiency import group_sufficiency
@@ -35,9 +38,6 @@ from psidebug.task.task import Task
 
 if TYPE_CHECKING:
     from psidebug.store import Run
-
-WORTH_A_LOOK = 0.01
-"""Where labels are wrong, one that is wrong with at least this probability is a suspect, whatever it causes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ class Diagnosis:
     """How well the gray box follows retraining here; None if that was not measured."""
     symptom: Symptom | None = None
     """φ, what was asked about."""
-    judge: Judge | None = field(default=None, repr=False)
+    prover: Prover | None = field(default=None, repr=False)
     """Who retrains."""
     hypotheses: tuple[Hypothesis, ...] = ()
     """The explanations that competed, most evidence first; none if the test set is too small."""
@@ -145,13 +145,11 @@ class Diagnosis:
 
     def _effect_in(self, suspect: Slice, correction: Correction) -> Verification:
         """What the part of a correction in one of its slices does; the whole of it if there is no other."""
-        of = correction.hypothesis
-        if of is None or len(of.accused) < 2 or self.judge is None:
+        if len(correction.hypothesis.accused) < 2 or self.prover is None:
             return correction.verified
-        given = self.task.train.codes
-        own = np.isin(np.arange(len(given)), suspect.members)
+        own = np.isin(correction.change.rows, suspect.members)
         try:
-            return self.judge.verify(np.where(own, correction.codes, given))
+            return self.prover.verify(Relabel(correction.change.rows[own], correction.change.codes[own]))
         except LearnerFailed:
             return correction.verified
 
@@ -211,12 +209,11 @@ class Diagnosis:
         where the evidence says that it is the label of the test row that is wrong.
         """
         explanation.check_row(self.task, test_row)
-        if self.graybox is None or self.judge is None:
+        if self.graybox is None or self.prover is None:
             raise NotMisclassified("this diagnosis was made without bugs; run debug again without bugs=[].")
         best = self.hypotheses[0] if self.hypotheses else None
         return explanation.explain(
-            self.task,
-            self.judge,
+            self.prover,
             self.graybox,
             self.prior,
             int(test_row),
@@ -230,10 +227,9 @@ class Diagnosis:
 
         They get the proposed labels, or those that a mapping gives them.
         """
-        if self.judge is None:
+        if self.prover is None:
             raise NotMisclassified("there is nothing to debug, so there is nothing to verify.")
-        codes = self.task.with_labels(rows, proposed=self.proposed)
-        return self.judge.controls(codes, np.random.default_rng(self.task.seed))
+        return self.prover.controls(Relabel.of_rows(self.task.data, rows, self.proposed))
 
     def reviewed(self, *, confirmed: Iterable[Any] | Mapping[Any, Any] = (), rejected: Iterable[Any] = ()) -> Diagnosis:
         """The diagnosis after a person has looked at some suspects; nothing is trained, the rest is ranked anew.
@@ -244,9 +240,9 @@ class Diagnosis:
         if not self.hypotheses:
             raise UnknownOption("this diagnosis has no evidence that could be ranked anew: the test set is too small.")
         known = np.full(len(self.task.train), -1, dtype=np.intp) if self.known is None else self.known.copy()
-        right = self.task.positions(rejected)
+        right = self.task.data.positions(rejected)
         known[right] = self.task.train.codes[right]
-        told = self.task.positions(confirmed)
+        told = self.task.data.positions(confirmed)
         known[told] = self.proposed[told]
         if isinstance(confirmed, Mapping):
             known[told] = self.task.encoding.encode(list(confirmed.values()), where="confirmed")
@@ -292,14 +288,14 @@ class Diagnosis:
 
 def _as_given(task: Task, codes: Codes) -> Any:
     """Labels in the form in which the user gave them."""
-    labels, given = task.encoding.decode(codes), task.given_labels
+    labels, given = task.encoding.decode(codes), task.data.given_labels
     if isinstance(given, np.ndarray) and given.dtype.kind != "U":  # a longer text may not fit into U5
         return labels.astype(given.dtype).reshape(given.shape)
     if not nw.dependencies.is_into_series(given):
         return labels
     if nw.dependencies.is_pandas_series(given):
         repaired = given.copy()
-        changed = np.flatnonzero(codes != task.as_it_came.train.codes)
+        changed = np.flatnonzero(codes != task.data.codes_as_they_came)
         repaired.iloc[changed] = labels[changed]
         return repaired
     series = nw.from_native(given, series_only=True)

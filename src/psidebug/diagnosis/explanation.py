@@ -10,11 +10,12 @@ import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from psidebug.diagnosis.frames import suspects_frame
+from psidebug.diagnosis.proof import Prover
 from psidebug.diagnosis.smallest import Search, SmallestCorrection, counted, expected_length
-from psidebug.diagnosis.verification import Judge
 from psidebug.errors import NotMisclassified, NoWorldWithout, ShapeMismatch, SymptomAbsent, UnknownRow
 from psidebug.graybox.protocol import GrayBox
 from psidebug.inference.estimates import Estimates
+from psidebug.policy import DISBELIEVED, LONE_ROWS, MANY, MANY_SHARE, MOST_SHARE_FOR_ONE_BUG
 from psidebug.priors import Prior
 from psidebug.sufficiency import sufficiency
 from psidebug.symptoms import misclassified
@@ -23,15 +24,6 @@ from psidebug.task.task import Task
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
-
-MOST_SHARE = 0.25
-"""No more than this share of the labels (or MANY) is corrected for one bug: beyond it, they describe another task."""
-LONE_ROWS = 256
-"""So many labels are moved one at a time in the gray box, where PS cannot order them."""
-UNLIKELY = 0.1
-"""A labeller that gives a test label less than this probability disbelieves it."""
-MANY_SHARE, MANY = 0.05, 10
-"""A bug that takes more corrections than this share of the labels, and than this number, is hardly theirs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +71,7 @@ class Explanation:
 
 
 def explain(
-    task: Task,
-    judge: Judge,
+    prover: Prover,
     graybox: GrayBox,
     prior: Prior,
     row: int,
@@ -96,6 +87,7 @@ def explain(
     enough; retraining, at most ``budget`` times, says how many are, and which of those can be left out.
     ``test_probability`` (K,) is what an independent labeller says about this test row.
     """
+    task = prover.task
     _check(task, row, p_wrong, test_probability)
     classes = task.encoding.classes
     with threadpool_limits(limits=1, user_api="blas"):  # the same answer whatever the number of threads
@@ -106,8 +98,8 @@ def explain(
             order, proposed = ranked(estimates, p_wrong), estimates.proposed
             possible = estimates.ps if p_wrong is None else estimates.ps * p_wrong
             order = order[possible[order] > 0]
-        order = order[: max(MANY, int(MOST_SHARE * len(task.train)))]
-        search = Search(task, judge, row, proposed, budget)
+        order = order[: max(MANY, int(MOST_SHARE_FOR_ONE_BUG * len(task.train)))]
+        search = Search(prover, row, proposed, budget)
         expected = expected_length(graybox, search, order)
         smallest = search.smallest(order, expected)
     return Explanation(
@@ -208,7 +200,7 @@ def _doubt(
     classes, rows = task.encoding.classes, len(task.train)
     many = max(MANY_SHARE * rows, MANY)
     reason = None
-    if labeller is not None and labeller[code] < UNLIKELY:
+    if labeller is not None and labeller[code] < DISBELIEVED:
         other = int(labeller.argmax())
         reason = (
             f"an independent labeller gives it {labeller[code]:.2f}, and {quoted(classes[other])} {labeller[other]:.2f}"

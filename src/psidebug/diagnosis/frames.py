@@ -76,7 +76,7 @@ def explanations_frame(task: Task, hypotheses: Sequence[Hypothesis], tried: Sequ
             "corrected": np.array([0 if one is None else one.verified.corrected for _, one in rows], dtype=np.intp),
             "gain": np.array([nothing if one is None else one.verified.gain for _, one in rows]),
             "gain_error": np.array([nothing if one is None else one.verified.gain_error for _, one in rows]),
-            "proved": np.array([one is not None and one.improves for _, one in rows], dtype=bool),
+            "proved": np.array([one is not None and one.proved for _, one in rows], dtype=bool),
         },
         task.train.features,
     )
@@ -103,7 +103,6 @@ def best_of_each_slice(tried: Sequence[Correction]) -> list[tuple[Slice, Correct
     """Every slice that was tried, with the best correction that it is in."""
     best: dict[tuple[str, int], tuple[Slice, Correction]] = {}
     for each in tried:  # the best explanation or gain first
-        for one in (each.slice,) if each.hypothesis is None else each.hypothesis.accused:
-            if one is not None:
-                best.setdefault((one.condition, one.given), (one, each))
+        for one in each.hypothesis.accused:
+            best.setdefault((one.condition, one.given), (one, each))
     return list(best.values())

@@ -5,16 +5,13 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import chi2_contingency
 
-from psidebug.evidence.hypotheses import LEAST_TEST_ROWS_OF_A_CLASS
 from psidebug.graybox.fidelity import Fidelity
 from psidebug.graybox.protocol import GrayBox
 from psidebug.graybox.surrogate import Surrogate
 from psidebug.inference.estimates import Estimates
+from psidebug.policy import CLASS_SHARES_DIFFER, LEAST_TEST_ROWS_OF_A_CLASS
 from psidebug.task.labels import quoted
 from psidebug.task.task import Task
-
-RARE = 1e-6
-"""Class frequencies of training and test set that differ by chance with less than this probability are told."""
 
 
 def on_classes(task: Task) -> tuple[str, ...]:
@@ -29,7 +26,7 @@ def on_classes(task: Task) -> tuple[str, ...]:
     if names:
         told = (f"too few test rows have the class {names}: nothing can be said about such labels",)
     shares = np.array([trained, tested])[:, (trained > 0) & (tested > 0)]
-    if shares.shape[1] > 1 and chi2_contingency(shares).pvalue < RARE:
+    if shares.shape[1] > 1 and chi2_contingency(shares).pvalue < CLASS_SHARES_DIFFER:
         told += (
             "the classes are not as frequent in the test set as in training; if both were drawn so, part of what looks "
             "like wrong labels is that",

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from psidebug.errors import InvalidPrior, InvalidSymptom, UnknownOption
 from psidebug.graybox.choose import check_name, graybox_for
 from psidebug.graybox.protocol import GrayBox
+from psidebug.policy import DEFAULT_RATE
 from psidebug.priors import Prior, noise, noise_by_group
 from psidebug.sufficiency import ENGINES, Engine
 from psidebug.symptoms import Symptom, at_least, log_loss_above_boundary, misclassified
@@ -18,7 +19,6 @@ from psidebug.task.tables import columns
 from psidebug.task.task import Task
 
 T = TypeVar("T")
-DEFAULT_RATE = 0.05
 SYMPTOMS: dict[str, Callable[[npt.NDArray[np.float64], npt.NDArray[np.intp]], Symptom]] = {
     "log_loss": log_loss_above_boundary,
     "misclassified": lambda margins, bugs: misclassified(*bugs.tolist()),

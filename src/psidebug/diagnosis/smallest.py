@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from psidebug.diagnosis.verification import Judge, Verification
+from psidebug.changes import NOTHING, Relabel
+from psidebug.diagnosis.proof import Prover
+from psidebug.diagnosis.verification import Verification
 from psidebug.errors import LearnerFailed
 from psidebug.graybox.protocol import GrayBox
 from psidebug.task.labels import Codes
-from psidebug.task.task import Task
 
 Rows = npt.NDArray[np.intp]
 ROWS_SHOWN = 8
@@ -54,16 +55,16 @@ class SmallestCorrection:
 class Search:
     """Corrections of some rows, tried by retraining for one bug within a budget of fits."""
 
-    def __init__(self, task: Task, judge: Judge, row: int, proposed: Codes, budget: int) -> None:
-        self.task, self.judge, self.row, self.proposed = task, judge, row, proposed
-        self._budget, self._fits_before = budget, judge.fits
+    def __init__(self, prover: Prover, row: int, proposed: Codes, budget: int) -> None:
+        self.task, self.row, self.proposed = prover.task, row, proposed
+        self._prover, self._budget, self._fits_before = prover, budget, prover.fits
         self.pushed = 0
-        self.margin = self.reached = float(judge.verify(task.train.codes).margins[row].min())
+        self.margin = self.reached = float(prover.verify(NOTHING).margins[row].min())
 
     @property
     def fits(self) -> int:
         """Fits that were spent so far."""
-        return self.judge.fits - self._fits_before
+        return self._prover.fits - self._fits_before
 
     def world(self, rows: Rows) -> Codes:
         """The labels with these rows corrected."""
@@ -73,11 +74,11 @@ class Search:
 
     def repairs(self, rows: Rows) -> bool | None:
         """Whether retraining with these rows corrected repairs the bug; None if the budget is spent."""
-        codes = self.world(rows)
-        if self.fits >= self._budget and not self.judge.knows(codes):
+        change = Relabel.of(self.task.data, self.world(rows))
+        if self.fits >= self._budget and not self._prover.trainer.knows(change):
             return None
         try:
-            margin = float(self.judge.verify(codes).margins[self.row].min())
+            margin = float(self._prover.verify(change).margins[self.row].min())
         except LearnerFailed:  # labels that cannot be trained on are no correction
             return False
         self.pushed, self.reached = max(self.pushed, len(rows)), max(self.reached, margin)
@@ -90,7 +91,8 @@ class Search:
             return None
         rows, irreducible = self._without_idle_members(order[:length])
         codes = self.world(rows)
-        return SmallestCorrection(rows, self.task.rows[rows], codes, self.judge.verify(codes), irreducible)
+        verified = self._prover.verify(Relabel.of(self.task.data, codes))
+        return SmallestCorrection(rows, self.task.rows[rows], codes, verified, irreducible)
 
     def _shortest(self, order: Rows, length: int) -> int | None:
         """Length of the shortest start found to repair; away from the expected one in doubling steps, then bisection.

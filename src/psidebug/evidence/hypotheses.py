@@ -27,6 +27,7 @@ from psidebug.evidence.labeller import Labeller, labeller_of
 from psidebug.evidence.opinions import Panel
 from psidebug.evidence.rates import Channel, Floats, Mask, even_rates, learned, told, untouched
 from psidebug.evidence.speakers import Opinion
+from psidebug.policy import LEAST_TEST_ROWS_OF_A_CLASS
 from psidebug.slices.slices import Slice
 from psidebug.task.labels import Codes
 from psidebug.task.task import Task
@@ -34,8 +35,6 @@ from psidebug.task.task import Task
 MOST_EXCLUDED = 0.5
 """A slice with more of the training rows than this is not left out of training: its rates alone may differ."""
 
-LEAST_TEST_ROWS_OF_A_CLASS = 3
-"""Of a class with fewer test rows nothing is known."""
 ACCUSED = 0.05
 """A slice is accused if at least this share of its labels is probably wrong."""
 A_LITTLE = 1.0
@@ -72,9 +71,14 @@ class Hypothesis:
     """Nats for each row that rates which differ between classes had to gain."""
 
     @property
+    def surplus(self) -> float:
+        """Nats beyond those that it has to gain."""
+        return self.evidence - self.charge
+
+    @property
     def likely(self) -> bool:
         """Whether it says more than chance would."""
-        return self.evidence > self.charge
+        return self.surplus > 0
 
     @property
     def accused(self) -> tuple[Slice, ...]:

@@ -22,7 +22,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
-from psidebug.diagnosis.verification import Judge
 from psidebug.errors import LearnerFailed
 from psidebug.evidence.speakers import (
     AtOnce,
@@ -44,6 +43,7 @@ from psidebug.graybox.features import seen_by_final_step
 from psidebug.task import learner as learners
 from psidebug.task.tables import Table, is_frame, take
 from psidebug.task.task import Task
+from psidebug.training.trainer import Trainer
 
 WIDEST = 2_000
 """Columns up to which dense features are looked at by a forest."""
@@ -57,7 +57,7 @@ class Panel:
     """All who can be asked about a task."""
 
     task: Task
-    judge: Judge
+    trainer: Trainer
     speakers: list[Speaker] = field(default_factory=list)
     _heard: dict[str, Opinion] = field(default_factory=dict)
 
@@ -150,18 +150,15 @@ class Panel:
         return np.asarray(self._order[train[self._order]])
 
     def _fit(self, train: Mask, test: Mask) -> learners.Classifier:
-        return self.judge.fit(self.task.train.codes, rows=self._rows(train))
+        return self.trainer.refit(self.task.train.codes, self._rows(train))
 
     def _fit_on_test(self, train: Mask, test: Mask) -> learners.Classifier:
         task, rows = self.task, np.flatnonzero(test)
-        self.judge.fits += 1
         labels = task.encoding.native[task.test.codes[rows]]
-        return learners.refit(task.learner, take(task.test.features, rows), labels, seed=task.seed)
+        return self.trainer.fit(task.learner, take(task.test.features, rows), labels)
 
     def _fit_final(self, features: Any, labels: Any, weights: Floats | None) -> learners.Classifier:
-        self.judge.fits += 1
-        estimator = learners.final_step(self.task.learner)
-        return learners.refit(estimator, features, labels, sample_weight=weights, seed=self.task.seed)
+        return self.trainer.fit(learners.final_step(self.task.learner), features, labels, weights)
 
     def _scores(self, model: learners.Classifier, train: bool, rows: Rows) -> Floats:
         features = take((self.task.train if train else self.task.test).features, rows)
@@ -169,7 +166,7 @@ class Panel:
 
     def _fit_plainly(self, estimator: Any) -> Any:
         def fitted(features: Any, labels: Any, weights: Floats | None) -> Any:
-            return learners.refit(estimator, features, labels, seed=self.task.seed)
+            return self.trainer.fit(estimator, features, labels)
 
         return fitted
 
@@ -182,7 +179,7 @@ class Panel:
             rows, held = (few(each, task.seed) for each in (self._rows(train), np.flatnonzero(test)))
             features = stacked(train_table[rows], test_table[held])
             labels = native[np.concatenate([task.train.codes[rows], task.test.codes[held]])]
-            return learners.refit(estimator, features, labels, seed=task.seed)
+            return self.trainer.fit(estimator, features, labels)
 
         def asked(model: Any, train: bool, rows: Rows) -> Floats:
             return learners.scores(model, (train_table if train else test_table)[rows], names, size)

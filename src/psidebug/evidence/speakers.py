@@ -25,8 +25,9 @@ from psidebug.graybox.logistic.design import Design
 from psidebug.graybox.logistic.left_out import left_out_scores, possible
 from psidebug.graybox.logistic.reading import objective_of
 from psidebug.task import learner as learners
+from psidebug.task.data import LabelledSet
 from psidebug.task.labels import Codes
-from psidebug.task.task import LabelledSet, Task
+from psidebug.task.task import Task
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
@@ -138,7 +139,8 @@ class AtOnce:
         codes = np.concatenate([task.train.codes[rows], task.test.codes[held]])
         weights = self._weights(rows)
         model = self.fitted(features, task.encoding.native[codes], weights)
-        own = self.without_own(model, replace(task, train=LabelledSet(features, codes), sample_weight=weights))
+        data = replace(task.data, train=LabelledSet(features, codes), sample_weight=weights)
+        own = self.without_own(model, replace(task, data=data))
         names = task.encoding.native_codes
         said, said_of_test = (learners.scores(model, table, names, size) for table in (self.train, self.test))
         said[rows], said_of_test[held] = own[: len(rows)], own[len(rows) :]

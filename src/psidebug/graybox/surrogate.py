@@ -35,8 +35,10 @@ from psidebug.graybox.features import Seen, seen_by_final_step
 from psidebug.graybox.logistic import LogisticBox
 from psidebug.graybox.protocol import Floats, Worlds
 from psidebug.task import learner as learners
+from psidebug.task.data import LabelledSet
 from psidebug.task.tables import Table, is_frame
-from psidebug.task.task import LabelledSet, Task
+from psidebug.task.task import Task
+from psidebug.training.trainer import Trainer
 
 KERNEL_COLUMNS = 300
 KERNEL_ROWS = 100_000
@@ -135,15 +137,11 @@ def _stand_in(task: Task, rows: Embedding) -> Task:
     Weights are brought to a mean of 1: for most learners their unit means nothing, beside a penalty it would.
     """
     weights = None if task.sample_weight is None else task.sample_weight / task.sample_weight.mean()
-    model = learners.refit(
-        LogisticRegression(max_iter=1000),
-        rows.train,
-        task.encoding.native[task.train.codes],
-        sample_weight=weights,
-        seed=task.seed,
-    )
+    labels = task.encoding.native[task.train.codes]
+    model = Trainer(task).fit(LogisticRegression(max_iter=1000), rows.train, labels, weights)
     train, test = LabelledSet(rows.train, task.train.codes), LabelledSet(rows.test, task.test.codes)
-    return replace(task, learner=model, train=train, test=test, validation=None, metadata=None, sample_weight=weights)
+    data = replace(task.data, train=train, test=test, validation=None, metadata=None, sample_weight=weights)
+    return replace(task, learner=model, data=data)
 
 
 def _agreement(stand_in: Floats, own: Floats) -> float:

@@ -13,19 +13,21 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
+from psidebug.changes import Relabel
 from psidebug.diagnosis.debug import debug
 from psidebug.diagnosis.diagnosis import Diagnosis
-from psidebug.diagnosis.options import DEFAULT_RATE
-from psidebug.diagnosis.verification import REPRODUCED
-from psidebug.errors import LearnerMismatch, LearnerMissing, UnknownRow
+from psidebug.errors import LearnerMismatch, LearnerMissing
 from psidebug.graybox.choose import GRAYBOXES, graybox_for
 from psidebug.graybox.protocol import GrayBox
 from psidebug.models import from_skops
+from psidebug.policy import DEFAULT_RATE, REPRODUCED
 from psidebug.priors import Prior, noise
 from psidebug.store.files import RunFiles
 from psidebug.task import learner as learners
-from psidebug.task.labels import Codes, Encoding
-from psidebug.task.task import LabelledSet, Task
+from psidebug.task.data import Data, LabelledSet
+from psidebug.task.labels import Codes
+from psidebug.task.task import Task
+from psidebug.training.trainer import Trainer
 
 if TYPE_CHECKING:
     from psidebug.store.run import Run
@@ -53,16 +55,6 @@ def check_learner(files: RunFiles, model: Any) -> None:
         raise LearnerMismatch(f"the run was made with {made_with}, and this is {name}. Run debug again to change it.")
 
 
-def codes_with(given: Codes, encoding: Encoding, labels: Mapping[int, Any]) -> Codes:
-    """The given codes with these labels, by position, in their place."""
-    outside = [place for place in labels if not 0 <= place < len(given)]
-    if outside:
-        raise UnknownRow(f"there is no training row at position {outside[0]}: there are 0 to {len(given) - 1}.")
-    codes = given.copy()
-    codes[np.fromiter(labels, dtype=np.intp)] = encoding.encode(list(labels.values()), where="labels")
-    return codes
-
-
 def task_of(run: Run) -> Task:
     """The task that was diagnosed: the same rows, labels, bugs and predictions, and the learner fitted again."""
     files, record = run.files, run.record["task"]
@@ -77,20 +69,17 @@ def task_of(run: Run) -> Task:
         truth = files.codes(files.table("validation_labels"), "label")
         validation = LabelledSet(files.features("validation"), truth)
     predicted = files.codes(files.predictions, "predicted")
-    task = Task(
-        learner=fitted,
+    data = Data(
         encoding=encoding,
         train=LabelledSet(run.features, codes),
         test=LabelledSet(run.test_features, files.codes(files.predictions, "label")),
         validation=validation,
         rows=run.rows,
-        bugs=run.bugs,
-        predicted=predicted,
         metadata=run.metadata,
         given_labels=encoding.decode(codes),
-        seed=run.seed,
         sample_weight=run.sample_weight,
     )
+    task = Task(fitted, data, predicted, run.bugs, run.seed)
     differ = float((task.predict(fitted, task.test) != predicted).mean())
     if differ > REPRODUCED and not record.get("fitted_by_user", False):
         raise LearnerMismatch(
@@ -125,7 +114,7 @@ def diagnosed_again(
     task, record = run.task, run.record
     bugs = None
     if len(task.bugs) < int((task.predicted != task.test.codes).sum()):  # some were picked out: those that are left
-        again = task.after(task.with_labels(known))
+        again = Trainer(task).after(Relabel.of_rows(task.data, known, task.train.codes))
         bugs = np.intersect1d(task.bugs, again.bugs)
     validation = task.validation
     name = run.settings.get("gray box", "auto")

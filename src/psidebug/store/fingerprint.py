@@ -16,7 +16,8 @@ import pyarrow.types as kinds
 from psidebug.store.stored import stored
 from psidebug.store.values import TAGGED
 from psidebug.task import learner as learners
-from psidebug.task.task import LabelledSet, Task
+from psidebug.task.data import LabelledSet
+from psidebug.task.task import Task
 
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 

@@ -12,12 +12,14 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
+from psidebug.changes import Relabel
 from psidebug.diagnosis.causes import BUGS_EXPLAINED, Causes
 from psidebug.diagnosis.controls import Controls
 from psidebug.diagnosis.curve import Curve
 from psidebug.diagnosis.diagnosis import Diagnosis
 from psidebug.diagnosis.explanation import Explanation, check_row, explain
-from psidebug.diagnosis.verification import Judge, Verification
+from psidebug.diagnosis.proof import Prover
+from psidebug.diagnosis.verification import Verification
 from psidebug.errors import NotMisclassified, UnknownRow
 from psidebug.graybox.fidelity import Fidelity
 from psidebug.graybox.protocol import GrayBox
@@ -25,7 +27,6 @@ from psidebug.priors import Prior
 from psidebug.slices.conditions import Condition
 from psidebug.store.again import (
     check_learner,
-    codes_with,
     diagnosed_again,
     graybox_again,
     labeller_in,
@@ -219,8 +220,8 @@ class Run(RunInputs):
         return prior_in(self.files, self.given, self.encoding.size)
 
     @cached_property
-    def _judge(self) -> Judge:
-        return Judge(self.task)
+    def _prover(self) -> Prover:
+        return Prover(self.task)
 
     @cached_property
     def _graybox(self) -> GrayBox:
@@ -231,15 +232,12 @@ class Run(RunInputs):
 
         They get the proposed labels, or those that a mapping gives them.
         """
-        codes = self.task.with_labels(rows, proposed=self.files.codes(self.files.labels, "proposed"))
-        with threadpool_limits(limits=1, user_api="blas"):
-            return self._judge.controls(codes, np.random.default_rng(self.seed))
+        proposed = self.files.codes(self.files.labels, "proposed")
+        return self._prover.controls(Relabel.of_rows(self.task.data, rows, proposed))
 
     def retrain(self, labels: Mapping[int, Any]) -> Verification:
         """The learner trained with these labels, by position, in the place of the given ones: bugs fixed, errors."""
-        codes = codes_with(self.given, self.encoding, labels)
-        with threadpool_limits(limits=1, user_api="blas"):
-            return self._judge.verify(codes)
+        return self._prover.verify(Relabel.of_positions(self.task.data, labels))
 
     def explain(self, test_row: int, *, budget: int = 12) -> Explanation:
         """The causes of one misclassified test point, and the smallest correction found; as of the diagnosis."""
@@ -250,8 +248,7 @@ class Run(RunInputs):
         weighed = bool(self.record["explanations"][0]["values"])
         with threadpool_limits(limits=1, user_api="blas"):
             return explain(
-                self.task,
-                self._judge,
+                self._prover,
                 self._graybox,
                 self.prior,
                 int(test_row),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -71,6 +71,18 @@ def _is(kind: Callable[[Any], bool], model: Any) -> bool:
 def _shown_once_fitted(model: Any) -> bool:
     """Whether its class predicts but the object hides that, as a StackingClassifier does until it is fitted."""
     return not hasattr(model, "predict") and hasattr(type(model), "predict") and _is(is_classifier, model)
+
+
+def classes_of(model: Classifier) -> list[Hashable]:
+    """The classes of a fitted classifier, in its order."""
+    classes = getattr(model, "classes_", ())
+    values = [value.tolist() if hasattr(value, "tolist") else value for value in classes]
+    if not values or any(isinstance(value, list) for value in values):
+        raise NotAClassifier(
+            f"the fitted {type(final_step(model)).__name__} has no classes_ with one value per class, so it "
+            f"is no classifier of one label per row. Give a scikit-learn-compatible classifier."
+        )
+    return values
 
 
 def final_step(model: Classifier) -> Classifier:

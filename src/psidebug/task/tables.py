@@ -168,6 +168,23 @@ def column_of(table: Table, name: str, *, unnamed: str = "x") -> Column:
     return Column(name, _narrowed(table[:, index]))
 
 
+def changed_column(table: Table, name: str, values: npt.NDArray[Any], *, unnamed: str = "x") -> Table:
+    """A table of the same kind with other values in one column, by the name that :func:`columns` gives it."""
+    if is_frame(table):
+        frame = nw.from_native(table, eager_only=True)
+        own = frame.columns[[str(each) for each in frame.columns].index(name)]
+        series = nw.new_series(own, values, backend=frame.implementation)
+        return frame.with_columns(series).select(frame.columns).to_native()
+    index = int(name.removeprefix(unnamed))
+    if sp.issparse(table):
+        by_column = table.tolil(copy=True).astype(np.result_type(table.dtype, values.dtype))
+        by_column[:, [index]] = values[:, None]
+        return by_column.tocsr()
+    other = table.astype(np.result_type(table.dtype, values.dtype), copy=True)
+    other[:, index] = values
+    return other
+
+
 def _column(series: nw.Series[Any]) -> Column:
     name = series.name
     if series.dtype.is_numeric():

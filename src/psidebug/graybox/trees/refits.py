@@ -16,6 +16,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from psidebug.changes import Relabel
 from psidebug.errors import UnknownOption
 from psidebug.graybox.adapters import profile_of
 from psidebug.graybox.protocol import Floats, Worlds
@@ -25,6 +26,7 @@ from psidebug.graybox.trees.trace import trace_at
 from psidebug.graybox.trees.weighting import one_hot
 from psidebug.task.labels import Codes
 from psidebug.task.task import Task
+from psidebug.training.trainer import Trainer
 
 STRUCTURES = 2
 
@@ -56,6 +58,6 @@ def nearby(task: Task, rng: np.random.Generator) -> Codes:
 
 def regrown(ensemble: Ensemble, task: Task, codes: Codes) -> Ensemble:
     """The ensemble of the task's labels and margins in the regions of the learner trained on these labels."""
-    other = replace(task, learner=task.refit(codes), train=replace(task.train, codes=codes))
+    other = Trainer(task).after(Relabel.of(task.data, codes))
     profile = replace(profile_of(other), given=task.train.codes)
     return replace(ensemble, profile=profile, traced=trace_at(profile, one_hot(profile.given[None], profile.classes)))

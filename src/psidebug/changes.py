@@ -1,0 +1,212 @@
+"""What may be changed in a task, as values: applied to :class:`Data`, counted, and told apart by a key.
+
+A cause is a change under which the error goes away, so whoever retrains, proves or reviews speaks in changes::
+
+    change = Relabel.of(data, codes)
+    changed = change.applied(data)   # a new Data; ``data`` is as it was, which is how a change is undone
+    change.count(data)               # labels, rows, weights or cells that differ
+
+All are positions in the training set, or columns by the name that :func:`psidebug.task.tables.columns` gives them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from psidebug.errors import UnknownOption, UnknownRow
+from psidebug.task.data import Data, LabelledSet
+from psidebug.task.labels import Codes
+from psidebug.task.tables import Table, changed_column, column_of, take
+
+Positions = npt.NDArray[np.intp]
+Floats = npt.NDArray[np.float64]
+
+
+class Change(Protocol):
+    """Something that can be done to the data of a task."""
+
+    def applied(self, data: Data) -> Data:
+        """The data after the change; the given ones stay as they are."""
+        ...
+
+    def count(self, data: Data) -> int:
+        """How many labels, rows, weights or cells of the training set it makes different."""
+        ...
+
+    @property
+    def key(self) -> bytes:
+        """Equal changes have equal keys: what was trained on is known by it."""
+        ...
+
+
+class _Keyed:
+    """A key from the class and its fields."""
+
+    @property
+    def key(self) -> bytes:
+        """Digested: the rows of a million labels are not kept for every change."""
+        digest = hashlib.blake2b(type(self).__name__.encode(), digest_size=16)
+        for each in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, each.name)
+            digest.update(value.tobytes() if isinstance(value, np.ndarray) else repr(value).encode())
+            digest.update(b"\0")
+        return digest.digest()
+
+
+@dataclass(frozen=True, eq=False)
+class Relabel(_Keyed):
+    """These training rows get these labels (codes)."""
+
+    rows: Positions
+    codes: Codes
+
+    @classmethod
+    def of(cls, data: Data, codes: Codes) -> Relabel:
+        """From the labels of the data to these (N,)."""
+        rows = np.flatnonzero(codes != data.train.codes)
+        return cls(rows, np.asarray(codes[rows], dtype=np.intp))
+
+    @classmethod
+    def of_rows(cls, data: Data, rows: Iterable[Any] | Mapping[Any, Any], proposed: Codes) -> Relabel:
+        """Rows by their ids: to the labels that a mapping gives them, else to the ``proposed`` (N,)."""
+        places, codes = data.positions(rows), data.train.codes.copy()
+        stated = list(rows.values()) if isinstance(rows, Mapping) else None
+        codes[places] = proposed[places] if stated is None else data.encoding.encode(stated, where="rows")
+        return cls.of(data, codes)
+
+    @classmethod
+    def of_positions(cls, data: Data, labels: Mapping[int, Any]) -> Relabel:
+        """Rows by their positions, with labels as the user writes them."""
+        outside = [place for place in labels if not 0 <= place < len(data.train)]
+        if outside:
+            raise UnknownRow(
+                f"there is no training row at position {outside[0]}: there are 0 to {len(data.train) - 1}."
+            )
+        codes = data.train.codes.copy()
+        codes[np.fromiter(labels, dtype=np.intp)] = data.encoding.encode(list(labels.values()), where="labels")
+        return cls.of(data, codes)
+
+    def labels(self, data: Data) -> Codes:
+        """All training labels (N,) after it."""
+        codes = data.train.codes.copy()
+        codes[self.rows] = self.codes
+        return codes
+
+    def applied(self, data: Data) -> Data:
+        """With these labels."""
+        return data.with_labels(self.labels(data))
+
+    def count(self, data: Data) -> int:
+        """Labels that differ."""
+        return int((data.train.codes[self.rows] != self.codes).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Drop(_Keyed):
+    """These training rows are left out."""
+
+    rows: Positions
+
+    def applied(self, data: Data) -> Data:
+        """Without them; ids, weights and metadata follow."""
+        kept = np.setdiff1d(np.arange(len(data.train)), self.rows)
+        if len(kept) == 0:
+            raise UnknownOption("this change drops every training row: nothing is left to train on.")
+        train = LabelledSet(take(data.train.features, kept), data.train.codes[kept])
+        parts: dict[str, Any] = {"rows": data.rows[kept], "given_labels": data.encoding.decode(train.codes)}
+        for name in ("sample_weight", "known", "came"):
+            value = getattr(data, name)
+            parts[name] = None if value is None else value[kept]
+        about = None if data.metadata is None else take(data.metadata, kept)
+        return replace(data, train=train, metadata=about, **parts)
+
+    def count(self, data: Data) -> int:
+        """Rows that go."""
+        return len(np.unique(self.rows))
+
+
+@dataclass(frozen=True, eq=False)
+class Weigh(_Keyed):
+    """Every training row gets a weight (N,)."""
+
+    weights: Floats
+
+    def applied(self, data: Data) -> Data:
+        """With these weights in the place of those that were given."""
+        return replace(data, sample_weight=np.asarray(self.weights, dtype=np.float64))
+
+    def count(self, data: Data) -> int:
+        """Weights that differ."""
+        before = np.ones(len(data.train)) if data.sample_weight is None else data.sample_weight
+        return int((before != self.weights).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class _OfColumn(_Keyed):
+    """A change of one column of numbers, in the training set or, if ``test`` is said, in the other sets."""
+
+    column: str
+    test: bool = False
+
+    def _new(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        raise AssertionError("each change of a column says what it makes of the values")
+
+    def applied(self, data: Data) -> Data:
+        """With that column changed, in the user's own kind of table."""
+        if not self.test:
+            return replace(data, train=LabelledSet(self._table(data.train.features), data.train.codes))
+        test = LabelledSet(self._table(data.test.features), data.test.codes)
+        if data.validation is None:
+            return replace(data, test=test)
+        validation = LabelledSet(self._table(data.validation.features), data.validation.codes)
+        return replace(data, test=test, validation=validation)
+
+    def count(self, data: Data) -> int:
+        """Cells that differ, in the training set or the test set."""
+        before = column_of((data.test if self.test else data.train).features, self.column).values
+        after = self._new(before)
+        both_missing = np.array([a != a and b != b for a, b in zip(before.tolist(), after.tolist(), strict=True)])
+        return int(((before != after) & ~both_missing).sum())
+
+    def _table(self, table: Table) -> Table:
+        return changed_column(table, self.column, self._new(column_of(table, self.column).values))
+
+
+@dataclass(frozen=True, eq=False)
+class Rescale(_OfColumn):
+    """A column in another unit: every value times ``factor``."""
+
+    factor: float = 1.0
+
+    def _new(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return np.asarray(values * self.factor)
+
+
+@dataclass(frozen=True, eq=False)
+class Shift(_OfColumn):
+    """A column with another zero: ``by`` is added to every value."""
+
+    by: float = 0.0
+
+    def _new(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return np.asarray(values + self.by)
+
+
+@dataclass(frozen=True, eq=False)
+class Mask(_OfColumn):
+    """A code that stands for no value, such as -999, becomes a missing one."""
+
+    code: float = 0.0
+
+    def _new(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return np.where(values == self.code, np.nan, values.astype(np.float64))
+
+
+NOTHING = Relabel(np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp))
+"""The change that changes nothing."""

@@ -1,0 +1,197 @@
+"""The rows of a task: tables, labels, ids, weights, metadata. Checked here, once; behind this door all is well-formed.
+
+Labels are codes 0 … K-1, rows keep their ids to the end, and every table has the columns of training in their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from psidebug.errors import InvalidWeights, LearnerMismatch, ShapeMismatch, UnsupportedFeatures
+from psidebug.task import learner as learners
+from psidebug.task.labels import Codes, Encoding, encoding_of, listed
+from psidebug.task.rows import ids_of, places_of, positions_of
+from psidebug.task.tables import Table, as_table, row_count, same_columns
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledSet:
+    """Rows with their labels: Γ, Δ or the validation set."""
+
+    features: Table
+    codes: Codes
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """What a learner is trained on and tested with; made by :meth:`of`, changed by :mod:`psidebug.changes`."""
+
+    encoding: Encoding
+    train: LabelledSet
+    test: LabelledSet
+    rows: npt.NDArray[Any]
+    """Ids of the training rows; their positions when none were given."""
+    given_labels: Any
+    """The training labels as the user gave them."""
+    validation: LabelledSet | None = None
+    metadata: Table | None = None
+    """Columns about the training rows that the learner never saw."""
+    sample_weight: npt.NDArray[np.float64] | None = None
+    """Weights of the training rows, given to every fit; None when all are 1."""
+    known: npt.NDArray[np.bool_] | None = None
+    """Training rows (N,) whose labels a person has settled: they cannot be wrong. None when there are none such."""
+    came: Codes | None = None
+    """Labels (N,) that the training rows came with, before a person settled some."""
+
+    @classmethod
+    def of(
+        cls,
+        model: learners.Classifier,
+        X_train: Any,
+        y_train: Any,
+        X_test: Any,
+        y_test: Any,
+        *,
+        rows: Any = None,
+        X_validation: Any = None,
+        y_validation: Any = None,
+        sample_weight: Any = None,
+        metadata: Any = None,
+        known: Any = None,
+    ) -> Data:
+        """Check everything once; raises ``InputError`` or ``LearnerError``.
+
+        The classes are those of ``model`` in its order if it is fitted, else those of the training labels.
+        """
+        fitted = learners.is_fitted(model)
+        train_table = as_table(X_train, name="X_train")
+        train_labels = listed(y_train, name="y_train")
+        _check_lengths(train_table, train_labels, "X_train", "y_train")
+        encoding = encoding_of(train_labels, order=learners.classes_of(model) if fitted else None)
+        if not fitted and learners.takes_only_codes(model):
+            encoding = replace(encoding, as_codes=True)
+        codes = _encode_training(encoding, train_labels, fitted)
+        test = _labelled(encoding, train_table, X_test, y_test, "test")
+        validation = None
+        if X_validation is not None or y_validation is not None:
+            if X_validation is None or y_validation is None:
+                raise ShapeMismatch("X_validation and y_validation go together: give both or neither.")
+            validation = _labelled(encoding, train_table, X_validation, y_validation, "validation")
+        weights = None if sample_weight is None else _weights(sample_weight, model, len(codes))
+        ids = ids_of(rows, len(codes))
+        settled, came = (None, None) if known is None else _settled(ids, known, codes, encoding)
+        return cls(
+            encoding=encoding,
+            train=LabelledSet(train_table, codes),
+            test=test,
+            rows=ids,
+            given_labels=y_train,
+            validation=validation,
+            metadata=None if metadata is None else _metadata(metadata, len(codes)),
+            sample_weight=weights,
+            known=settled,
+            came=came,
+        )
+
+    def positions(self, rows: Iterable[Any]) -> npt.NDArray[np.intp]:
+        """Positions of the training rows with these ids; or where one True or False per training row is True."""
+        return positions_of(self._places, rows)
+
+    @cached_property
+    def _places(self) -> dict[Hashable, int]:
+        return places_of(self.rows)
+
+    @cached_property
+    def in_order_of_ids(self) -> npt.NDArray[np.intp]:
+        """All training rows, in an order that does not depend on how they came."""
+        plain = np.array([str(each) for each in self.rows.tolist()]) if self.rows.dtype.kind == "O" else self.rows
+        return np.argsort(plain, kind="stable")
+
+    @property
+    def codes_as_they_came(self) -> Codes:
+        """The training labels (N,) with those that the known rows came with: where they were wrong, others may be."""
+        if self.known is None or self.came is None:
+            return self.train.codes
+        return np.where(self.known, self.came, self.train.codes)
+
+    def with_labels(self, codes: Codes) -> Data:
+        """The same rows with these training labels (N,)."""
+        return replace(self, train=LabelledSet(self.train.features, codes), given_labels=self.encoding.decode(codes))
+
+
+def _labelled(encoding: Encoding, train: Table, X: Any, y: Any, kind: str) -> LabelledSet:
+    table = same_columns(train, as_table(X, name=f"X_{kind}"), name=f"X_{kind}")
+    labels = listed(y, name=f"y_{kind}")
+    _check_lengths(table, labels, f"X_{kind}", f"y_{kind}")
+    return LabelledSet(table, encoding.encode(labels, where=f"y_{kind}"))
+
+
+def _encode_training(encoding: Encoding, labels: Sequence[Hashable], fitted: bool) -> Codes:
+    unknown = set(labels) - set(encoding.classes)
+    if fitted and unknown:
+        raise LearnerMismatch(
+            f"the model was fitted on classes {list(encoding.classes)[:6]}, but y_train has "
+            f"{sorted(map(repr, unknown))[:6]}. "
+            f"Give the labels it was fitted on, or an unfitted model."
+        )
+    return encoding.encode(labels, where="y_train")
+
+
+def _check_lengths(table: Table, labels: Sequence[Hashable], table_name: str, labels_name: str) -> None:
+    if row_count(table) != len(labels):
+        raise ShapeMismatch(
+            f"{table_name} has {row_count(table)} rows but {labels_name} has {len(labels)} labels: one label per row."
+        )
+
+
+def _settled(
+    ids: npt.NDArray[Any], known: Any, codes: Codes, encoding: Encoding
+) -> tuple[npt.NDArray[np.bool_], Codes]:
+    """Which rows are known, and the labels that they came with; ``codes`` get the known ones."""
+    places, came = positions_of(places_of(ids), known), codes.copy()
+    mask = np.zeros(len(ids), dtype=bool)
+    mask[places] = True
+    if isinstance(known, Mapping):
+        codes[places] = encoding.encode(list(known.values()), where="known")
+    return mask, came
+
+
+def _weights(sample_weight: Any, model: learners.Classifier, count: int) -> npt.NDArray[np.float64]:
+    try:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidWeights("sample_weight takes one number per training row.") from None
+    weights = weights.reshape(-1) if weights.ndim == 2 and weights.shape[1] == 1 else weights
+    if weights.shape != (count,):
+        raise ShapeMismatch(
+            f"sample_weight has shape {weights.shape} but X_train has {count} rows: one weight per training row."
+        )
+    wrong = np.flatnonzero(~np.isfinite(weights) | (weights < 0))
+    if wrong.size:
+        raise InvalidWeights(
+            f"sample_weight of training row {wrong[0]} is {weights[wrong[0]]:g}"
+            f"{f' and {wrong.size - 1} more are no weights' if wrong.size > 1 else ''}. "
+            f"Weights are finite and not negative; 0 leaves a row out."
+        )
+    if not weights.any():
+        raise InvalidWeights("every sample_weight is 0: nothing is left to train on.")
+    learners.check_takes_weights(model)
+    return weights
+
+
+def _metadata(metadata: Any, count: int) -> Table:
+    table = as_table(metadata, name="metadata")
+    if len(table.shape) != 2:
+        raise UnsupportedFeatures("metadata is one column without a name: give a data frame with named columns.")
+    if row_count(table) != count:
+        raise ShapeMismatch(f"metadata has {row_count(table)} rows but X_train has {count}: one per training row.")
+    return table

@@ -1,0 +1,137 @@
+"""Changes as values: applied to data, counted, told apart; what they were applied to stays as it was."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+from sklearn.linear_model import LogisticRegression
+
+from psidebug.changes import NOTHING, Drop, Mask, Relabel, Rescale, Shift, Weigh
+from psidebug.errors import UnknownOption, UnknownRow
+from psidebug.task.data import Data
+from psidebug.task.tables import column_of
+
+X = np.array([[1.0, -9.0], [2.0, 5.0], [3.0, -9.0], [4.0, 7.0]])
+TABLES: dict[str, Any] = {
+    "numpy": X,
+    "sparse": sp.csr_array(X),
+    "pandas": pd.DataFrame(X, columns=["x0", "x1"], index=[9, 7, 5, 3]),
+    "polars": pl.DataFrame({"x0": X[:, 0], "x1": X[:, 1]}),
+    "pyarrow": pa.table({"x0": X[:, 0], "x1": X[:, 1]}),
+}
+
+
+def data_of(table: Any = X, **more: Any) -> Data:
+    return Data.of(LogisticRegression(), table, list("abab"), table, list("abba"), rows=list("wxyz"), **more)
+
+
+def values(table: Any, name: str) -> list[float]:
+    return list(column_of(table, name).values.tolist())
+
+
+def test_labels_change_and_the_data_before_stay() -> None:
+    data = data_of()
+    change = Relabel.of(data, np.array([1, 1, 0, 0]))
+    assert change.rows.tolist() == [0, 3]
+    assert change.count(data) == 2
+    changed = change.applied(data)
+    assert changed.train.codes.tolist() == [1, 1, 0, 0]
+    assert changed.given_labels.tolist() == ["b", "b", "a", "a"]
+    assert changed.test is data.test
+    assert data.train.codes.tolist() == [0, 1, 0, 1]
+    back = Relabel.of(changed, data.train.codes)
+    assert back.applied(changed).train.codes.tolist() == data.train.codes.tolist()
+    assert change.count(changed) == 0, "done already"
+
+
+def test_rows_are_named_by_id_or_position() -> None:
+    data = data_of()
+    proposed = 1 - data.train.codes
+    assert Relabel.of_rows(data, ["x", "w"], proposed).labels(data).tolist() == [1, 0, 0, 1]
+    assert Relabel.of_rows(data, {"x": "b", "w": "b"}, proposed).rows.tolist() == [0]
+    assert Relabel.of_positions(data, {2: "b"}).labels(data).tolist() == [0, 1, 1, 1]
+    with pytest.raises(UnknownRow, match="0 to 3"):
+        Relabel.of_positions(data, {4: "b"})
+    with pytest.raises(UnknownRow):
+        Relabel.of_rows(data, ["v"], proposed)
+
+
+def test_equal_changes_have_equal_keys_and_others_do_not() -> None:
+    data = data_of()
+    codes = np.array([1, 1, 0, 1])
+    same = [Relabel.of(data, codes), Relabel.of(data, codes.astype(np.int8))]
+    others: list[Any] = [
+        NOTHING,
+        Relabel.of(data, np.array([0, 0, 0, 1])),
+        Drop(np.array([0])),
+        Drop(np.array([1])),
+        Weigh(np.ones(4)),
+        Weigh(2 * np.ones(4)),
+        Rescale("x0", factor=2.0),
+        Rescale("x1", factor=2.0),
+        Rescale("x0", factor=3.0),
+        Rescale("x0", test=True, factor=2.0),
+        Shift("x0", by=2.0),
+        Mask("x0", code=2.0),
+    ]
+    assert same[0].key == same[1].key
+    assert len({each.key for each in [*others, *same]}) == len(others) + 1
+
+
+def test_rows_that_are_dropped_take_all_that_is_theirs_along() -> None:
+    about = pd.DataFrame({"who": list("pqrs")})
+    data = data_of(metadata=about, sample_weight=[1, 2, 3, 4], known=["y"])
+    changed = Drop(np.array([1, 1])).applied(data)
+    assert Drop(np.array([1, 1])).count(data) == 1
+    assert changed.rows.tolist() == ["w", "y", "z"]
+    assert changed.train.codes.tolist() == [0, 0, 1]
+    assert changed.train.features[:, 0].tolist() == [1.0, 3.0, 4.0]
+    assert changed.sample_weight is not None
+    assert changed.sample_weight.tolist() == [1.0, 3.0, 4.0]
+    assert changed.known is not None
+    assert changed.known.tolist() == [False, True, False]
+    assert changed.metadata["who"].tolist() == ["p", "r", "s"]
+    assert changed.positions(["z"]).tolist() == [2]
+    with pytest.raises(UnknownOption, match="nothing is left"):
+        Drop(np.arange(4)).applied(data)
+
+
+def test_weights_are_counted_against_those_before() -> None:
+    data = data_of()
+    change = Weigh(np.array([1.0, 0.5, 1.0, 0.0]))
+    assert change.count(data) == 2
+    assert change.applied(data).sample_weight is not None
+    assert change.count(change.applied(data)) == 0
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_a_column_changes_in_any_kind_of_table(kind: str) -> None:
+    data = data_of(TABLES[kind])
+    scaled = Rescale("x0", factor=10.0)
+    changed = scaled.applied(data)
+    assert type(changed.train.features) is type(data.train.features)
+    assert values(changed.train.features, "x0") == [10.0, 20.0, 30.0, 40.0]
+    assert values(changed.train.features, "x1") == [-9.0, 5.0, -9.0, 7.0]
+    assert values(changed.test.features, "x0") == [1.0, 2.0, 3.0, 4.0], "the test set is as it was"
+    assert values(data.train.features, "x0") == [1.0, 2.0, 3.0, 4.0], "and so are the data before"
+    assert scaled.count(data) == 4
+    shifted = Shift("x0", test=True, by=-1.0).applied(data)
+    assert values(shifted.test.features, "x0") == [0.0, 1.0, 2.0, 3.0]
+    assert values(shifted.train.features, "x0") == [1.0, 2.0, 3.0, 4.0]
+    masked = Mask("x1", code=-9.0)
+    np.testing.assert_array_equal(values(masked.applied(data).train.features, "x1"), [np.nan, 5.0, np.nan, 7.0])
+    assert masked.count(data) == 2
+    assert masked.count(masked.applied(data)) == 0
+
+
+def test_a_change_of_the_test_column_reaches_the_validation_rows() -> None:
+    data = data_of(X_validation=X, y_validation=list("abab"))
+    changed = Rescale("x0", test=True, factor=2.0).applied(data)
+    assert changed.validation is not None
+    assert values(changed.validation.features, "x0") == [2.0, 4.0, 6.0, 8.0]
