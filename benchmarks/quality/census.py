@@ -1,6 +1,6 @@
 """One mislabelled demographic in census data: what self-consistency finds, and what the test errors tell.
 
-Run ``PSI_DATA=folder python benchmarks/quality/census.py`` with the UCI Adult training file ``adult.data.gz`` in the
+Run ``PSI_DATA=folder python -m benchmarks.quality.census`` with the UCI Adult training file ``adult.data.gz`` in the
 folder. 4,000 rows to train on, 4,000 to test, 4,000 to validate; every "Unmarried" of the training set is marked high
 income. Results go to ``results/census.csv``. These are the figures of the README.
 """
@@ -28,8 +28,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
 import psidebug
+from benchmarks import RESULTS
 
-RESULTS = Path(__file__).parent / "results" / "census.csv"
 NAMES = (
     "age workclass fnlwgt education education_num marital occupation relationship race sex gain loss hours country y"
 )
@@ -71,8 +71,11 @@ def measure(name: str, make: Callable[[list[str]], Any], census: pd.DataFrame, s
         model, X, given, X_test, income[test], X_validation=X_validation, y_validation=income[validation]
     )
     seconds = time.perf_counter() - start
+    assert diagnosis.correction is not None
     changed = diagnosis.repaired_labels != given
     effect = diagnosis.correction.verified
+    assert effect.validation_before is not None
+    assert effect.validation_after is not None
     doubted = self_confidence(model, X, given)
     return {
         "model": name,
@@ -103,8 +106,7 @@ def main() -> None:
                 rows.append(measure(name, make, census, seed))
                 print(rows[-1], flush=True)
     stamp = {"date": date.today().isoformat(), "python": platform.python_version(), "sklearn": sklearn.__version__}
-    RESULTS.parent.mkdir(exist_ok=True)
-    with RESULTS.open("w", newline="", encoding="utf-8") as file:
+    with (RESULTS / "census.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, fieldnames=[*rows[0], *stamp])
         writer.writeheader()
         writer.writerows(row | stamp for row in rows)

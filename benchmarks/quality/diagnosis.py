@@ -1,6 +1,6 @@
 """The automatic diagnosis on the paper's four tasks: errors found, set returned, validation error won back, cost.
 
-Run ``PSI_DATA=folder python benchmarks/quality/diagnosis.py [data …]``; five seeds that nothing was tuned on. Every
+Run ``PSI_DATA=folder python -m benchmarks.quality.diagnosis [data …]``; five seeds that nothing was tuned on. Every
 line goes to ``results/diagnosis.csv`` as soon as it is measured; the table at the end has the mean of each cell.
 Columns:
 
@@ -20,8 +20,7 @@ import sys
 import time
 import warnings
 from collections import defaultdict
-from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import narwhals as nw
 import numpy as np
@@ -30,11 +29,11 @@ import sklearn
 from sklearn.base import clone
 
 import psidebug
-from psidebug.datasets import BENCHMARKS, Benchmark
+from benchmarks import RESULTS
+from psidebug.datasets import BENCHMARKS, Benchmark, Learner, Noise
 
-RESULTS = Path(__file__).parent / "results" / "diagnosis.csv"
 SEEDS = range(5)
-CELLS = {
+CELLS: dict[str, tuple[Noise, tuple[int, ...]]] = {
     "two_gaussians": ("random", (1000, 100)),
     "concentric": ("random", (2000, 100)),
     "income": ("systematic", (4000, 400, 100)),
@@ -42,21 +41,21 @@ CELLS = {
 }
 
 
-def cells(chosen: list[str]) -> list[tuple[str, str, str, int, int]]:
+def cells(chosen: list[str]) -> list[tuple[str, Learner, Noise, int, int]]:
     """Data, learner, noise, test rows, seed; clean labels with the full test set only."""
     asked = {data: cell for data, cell in CELLS.items() if not chosen or data in chosen}
-    kinds = [(data, noise, sizes[0]) for data, (noise, sizes) in asked.items()]
+    kinds: list[tuple[str, Noise, int]] = [(data, noise, sizes[0]) for data, (noise, sizes) in asked.items()]
     kinds += [(data, "none", sizes[0]) for data, (_, sizes) in asked.items()]
     kinds += [(data, noise, size) for data, (noise, sizes) in asked.items() for size in sizes[1:]]
     return [
         (data, learner, noise, test, seed)
         for data, noise, test in kinds
-        for learner in ("logistic", "boosting")
+        for learner in get_args(Learner)
         for seed in SEEDS
     ]
 
 
-def measure(data: str, learner: str, noise: str, test: int, seed: int) -> dict[str, Any]:
+def measure(data: str, learner: Learner, noise: Noise, test: int, seed: int) -> dict[str, Any]:
     task: Benchmark = BENCHMARKS[data](seed, test=test, noise=noise)
     model = task.learner(learner)
     start = time.perf_counter()
@@ -144,9 +143,8 @@ def _first(found: psidebug.Diagnosis) -> str | None:
 def main() -> None:
     rows = []
     stamp = {"psidebug": psidebug.__version__, "python": platform.python_version(), "sklearn": sklearn.__version__}
-    RESULTS.parent.mkdir(exist_ok=True)
     warnings.simplefilter("ignore")
-    with RESULTS.open("w", newline="", encoding="utf-8") as file:
+    with (RESULTS / "diagnosis.csv").open("w", newline="", encoding="utf-8") as file:
         writer = None
         for cell in cells(sys.argv[1:]):
             row = {key: round(value, 3) if isinstance(value, float) else value for key, value in measure(*cell).items()}

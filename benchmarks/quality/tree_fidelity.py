@@ -8,7 +8,7 @@ predicted one (1 is right). The linear forms predict by their effects under the 
 symptom uses them. Single flips are printed too: no gray box with fixed regions can follow those, since one flip moves
 splits by chance. "retrain, one more flip" is retraining against itself with one more label flipped.
 
-    PSI_DATA=<folder with adult.data.gz> python benchmarks/quality/tree_fidelity.py [library …]
+    PSI_DATA=<folder with adult.data.gz> python -m benchmarks.quality.tree_fidelity [library …]
 
 Without PSI_DATA, or without the file, census-like data are generated. Results go to results/tree_fidelity.csv, rows of
 the libraries that were not run again are kept.
@@ -32,6 +32,7 @@ import numpy as np
 from scipy.stats import spearmanr
 from threadpoolctl import threadpool_limits
 
+from benchmarks import RESULTS
 from psidebug.graybox.trees.derivative import LeafDerivative
 from psidebug.graybox.trees.ensemble import Ensemble
 from psidebug.graybox.trees.linear import Leaf, LeafResidual
@@ -134,7 +135,7 @@ def libraries() -> dict[str, Callable[[], Any]]:
 
 def log_loss(margins: np.ndarray) -> np.ndarray:
     """Mean of log(1 + e^-m) over the test rows, by world; probabilities of 0 count as 1e-15."""
-    return np.logaddexp(0.0, -np.maximum(margins[..., 0], np.log(1e-15))).mean(axis=-1)
+    return np.asarray(np.logaddexp(0.0, -np.maximum(margins[..., 0], np.log(1e-15))).mean(axis=-1))
 
 
 def flipped(codes: np.ndarray, count: int, draws: int, rng: np.random.Generator) -> np.ndarray:
@@ -236,8 +237,7 @@ def main() -> None:
 
 def save(rows: list[dict[str, Any]]) -> None:
     """Replace the rows of the same library, data and seed."""
-    path = pathlib.Path(__file__).parent / "results" / "tree_fidelity.csv"
-    path.parent.mkdir(exist_ok=True)
+    path = RESULTS / "tree_fidelity.csv"
     new = {(row["library"], row["data"], str(row["seed"])) for row in rows}
     kept: list[dict[str, Any]] = []
     if path.is_file():

@@ -1,6 +1,6 @@
 """Inference: how exact, how fast, beside enumeration, sorting and one fit, all in one run.
 
-Run ``python benchmarks/speed/inference.py`` (``--quick`` for a tenth of the work). Times are the best of three, ratios
+Run ``python -m benchmarks.speed.inference`` (``--quick`` for a tenth of the work). Times are the best of three, ratios
 are taken within the run. Results go to ``results/inference.csv``.
 """
 
@@ -9,22 +9,19 @@ from __future__ import annotations
 import argparse
 import csv
 import platform
-import sys
 import time
 import tracemalloc
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 import scipy
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
-sys.path.insert(0, str(Path(__file__).parents[2]))  # the tests make the random tasks
-
-from tests.inference.tasks import random_linear_symptom
-
+from benchmarks import RESULTS
 from psidebug.graybox.logistic import LogisticBox
 from psidebug.inference.characteristic import invert
 from psidebug.inference.closed_form import closed_form
@@ -35,10 +32,10 @@ from psidebug.inference.sampling import sampling
 from psidebug.inference.tilting import tilting
 from psidebug.priors import noise
 from psidebug.sufficiency import sufficiency
-from psidebug.symptoms import at_least, misclassified
+from psidebug.symptoms import at_least, log_loss_above_boundary, misclassified
 from psidebug.task import Task
+from tests.inference.tasks import random_linear_symptom  # the tests make the random tasks
 
-RESULTS = Path(__file__).parent / "results" / "inference.csv"
 Row = tuple[str, str, str]
 
 
@@ -82,14 +79,16 @@ def gaussian_symptom(size: int, rate: float, spread: float = 5.0) -> LinearSympt
     return LinearSymptom(noise(np.zeros(size, dtype=np.intp), 2, rate), effects, spread * float(np.sqrt(size * rate)))
 
 
+def _ps_anew(symptom: LinearSymptom) -> object:
+    return closed_form(replace(symptom))  # a symptom keeps what was derived from it
+
+
 def speed() -> list[Row]:
     rows, seconds = [], {}
     for size in (10_000, 100_000, 1_000_000):
         symptom = gaussian_symptom(size, 0.05)
-        effects, prior, threshold = symptom.effects, symptom.prior, symptom.threshold
-        values = effects[:, 1].copy()
-        sort = best_of(lambda v=values: np.sort(v), 5)
-        seconds[size] = best_of(lambda e=effects, p=prior, t=threshold: closed_form(LinearSymptom(p, e, t)))
+        sort = best_of(partial(np.sort, symptom.effects[:, 1].copy()), 5)
+        seconds[size] = best_of(partial(_ps_anew, symptom))
         rows.append(
             (f"PS of {size:,} rows as a multiple of numpy.sort", f"{seconds[size] / sort:.1f}", "≤ 25 at 1,000,000")
         )
@@ -123,8 +122,6 @@ def beside_one_fit() -> list[Row]:
     task = Task.of(model, X[:4000], given, X[4000:], y[4000:])
     box = LogisticBox(task)
     prior = noise(task.train.codes, 2, 0.05)
-    from psidebug.symptoms import log_loss_above_boundary
-
     line = log_loss_above_boundary(box.actual, task.bugs).linearised(box.actual)
     effects = box.effects(line.weights)
     closed = best_of(lambda: closed_form(LinearSymptom(prior, effects, line.threshold)), 5)
@@ -192,8 +189,7 @@ def main() -> None:
     for name, value, goal in rows:
         print(f"{name:100s} {value:>12s}   {goal}")
     if not quick:
-        RESULTS.parent.mkdir(exist_ok=True)
-        with RESULTS.open("w", newline="", encoding="utf-8") as file:
+        with (RESULTS / "inference.csv").open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(["measure", "value", "goal", "date", "python", "numpy", "scipy"])
             writer.writerows([*row, *versions] for row in rows)

@@ -1,6 +1,6 @@
 """Cost of the logistic gray box beside the fit it profiles: time as a ratio to the fit, memory to the training matrix.
 
-Run ``python benchmarks/speed/logistic.py`` (``--quick`` leaves out the million rows). Each case is fitted once by
+Run ``python -m benchmarks.speed.logistic`` (``--quick`` leaves out the million rows). Each case is fitted once by
 ``LogisticRegression()`` as scikit-learn ships it; then the gray box is profiled and the effects of all rows on the test
 set's log loss are taken, as :func:`psidebug.debug` does. Both get one thread for linear algebra.
 """
@@ -15,7 +15,6 @@ import tracemalloc
 import warnings
 from collections.abc import Callable
 from datetime import date
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,10 +25,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
+from benchmarks import RESULTS
 from psidebug.graybox.logistic import FORMS, LogisticBox
 from psidebug.task import Task
-
-RESULTS = Path(__file__).parent / "results" / "logistic.csv"
 
 
 def one_hot_like(rng: np.random.Generator, *, rows: int, width: int) -> Any:
@@ -137,8 +135,7 @@ def main() -> None:
         "numpy": np.__version__,
         "sklearn": sklearn.__version__,
     }
-    RESULTS.parent.mkdir(exist_ok=True)
-    with RESULTS.open("w", newline="") as file:
+    with (RESULTS / "logistic.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, [*lines[0], *about])
         writer.writeheader()
         writer.writerows(line | about for line in lines)

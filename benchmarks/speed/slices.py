@@ -1,6 +1,6 @@
 """Cost of the search for slices, all in: making the conditions, counting them, conjunctions, choosing.
 
-Run ``python benchmarks/speed/slices.py`` (``--quick`` leaves out the million rows). The yardstick is one fit of
+Run ``python -m benchmarks.speed.slices`` (``--quick`` leaves out the million rows). The yardstick is one fit of
 ``LogisticRegression()`` on 4,000 rows of 107 columns, as census data are encoded; both in seconds of one processor.
 Goal: 20,000 conditions over 4,000 rows in about a second. Results go to ``results/slices.csv``.
 """
@@ -14,23 +14,22 @@ import resource
 import time
 from collections.abc import Callable
 from datetime import date
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import scipy
 import scipy.sparse as sp
-from logistic import one_hot_like
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
+from benchmarks import RESULTS
+from benchmarks.speed.logistic import one_hot_like
 from psidebug.diagnosis.atoms import atoms_of
 from psidebug.diagnosis.slices import common_slices
 from psidebug.task import Task
 
-RESULTS = Path(__file__).parent / "results" / "slices.csv"
 MILLION = 1_000_000
 
 
@@ -124,7 +123,7 @@ def main() -> None:
             if not (quick and rows == MILLION):
                 results.append({**measured(name, make, rows, width, fit), "fit_seconds": round(fit, 4), **stamp})
                 print(results[-1], flush=True)
-    with RESULTS.open("w", newline="", encoding="utf-8") as file:
+    with (RESULTS / "slices.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, fieldnames=list(results[0]))
         writer.writeheader()
         writer.writerows(results)

@@ -1,6 +1,6 @@
 """Cost of a tree gray box against the fit itself: LightGBM, 100 trees, profile and effects under the log-loss weights.
 
-    python benchmarks/speed/trees.py [--large]
+    python -m benchmarks.speed.trees [--large]
 
 prints, for 4,000 × 107 and with --large also 1,000,000 × 50, the ratio of (profile + trace + effects of all rows) to
 the fit, for each linear form, and the peak of extra memory as a share of the training matrix. One thread
@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from lightgbm import LGBMClassifier
 
+from benchmarks import RESULTS
 from psidebug.graybox.trees.derivative import LeafDerivative
 from psidebug.graybox.trees.ensemble import Ensemble
 from psidebug.graybox.trees.linear import Leaf, LeafResidual
@@ -126,8 +127,7 @@ def main() -> None:
     results = measured(4_000, 107)
     if "--large" in sys.argv:
         results += measured(1_000_000, 50)
-    path = pathlib.Path(__file__).parent / "results" / "trees.csv"
-    path.parent.mkdir(exist_ok=True)
+    path = RESULTS / "trees.csv"
     new = not path.is_file()
     with path.open("a", newline="") as file:
         writer = csv.DictWriter(file, fieldnames=list(results[0]))
