@@ -1,11 +1,18 @@
-"""Results as small CSV files: a line is on disk as soon as it is measured, and an interrupted run goes on."""
+"""Results as small CSV files.
+
+Long runs append: a line is on disk as soon as it is measured, and an interrupted run goes on. Short ones write their
+file anew, each line with what it was measured with.
+"""
 
 from __future__ import annotations
 
 import csv
 import dataclasses
+import platform
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import psidebug
@@ -30,6 +37,20 @@ def append_lines(path: Path, lines: Iterable[Mapping[str, Any]], fields: Sequenc
         if fresh:
             writer.writeheader()
         writer.writerows({name: _short(value) for name, value in line.items()} for line in lines)
+
+
+def write(path: Path, lines: Sequence[Mapping[str, Any]]) -> None:
+    """Replace a file by these lines, of which there is at least one."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(lines[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(lines)
+
+
+def made_with(*modules: ModuleType) -> dict[str, str]:
+    """The day, and the versions of Python and of these modules: columns for every line of a run."""
+    versions = {module.__name__: str(module.__version__) for module in modules}
+    return {"date": date.today().isoformat(), "python": platform.python_version()} | versions
 
 
 def read(path: Path) -> list[dict[str, Any]]:

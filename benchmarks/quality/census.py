@@ -7,13 +7,10 @@ income. Results go to ``results/census.csv``. These are the figures of the READM
 
 from __future__ import annotations
 
-import csv
 import os
-import platform
 import time
 import warnings
 from collections.abc import Callable
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +26,7 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
 import psidebug
 from benchmarks import RESULTS
+from benchmarks.lines import made_with, write
 
 NAMES = (
     "age workclass fnlwgt education education_num marital occupation relationship race sex gain loss hours country y"
@@ -98,18 +96,14 @@ def main() -> None:
     if not folder:
         raise SystemExit("set PSI_DATA to the folder that holds adult.data.gz")
     census = pd.read_csv(Path(folder) / "adult.data.gz", header=None, names=NAMES.split(), skipinitialspace=True)
-    rows = []
+    rows: list[dict[str, object]] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name, make in (("logistic regression", logistic), ("LightGBM", trees)):
             for seed in SEEDS:
                 rows.append(measure(name, make, census, seed))
                 print(rows[-1], flush=True)
-    stamp = {"date": date.today().isoformat(), "python": platform.python_version(), "sklearn": sklearn.__version__}
-    with (RESULTS / "census.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, fieldnames=[*rows[0], *stamp])
-        writer.writeheader()
-        writer.writerows(row | stamp for row in rows)
+    write(RESULTS / "census.csv", [row | made_with(sklearn) for row in rows])
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ Columns:
 
 from __future__ import annotations
 
-import csv
 import platform
 import sys
 import time
@@ -30,6 +29,8 @@ from sklearn.base import clone
 
 import psidebug
 from benchmarks import RESULTS
+from benchmarks.lines import write
+from benchmarks.measures import precision_at_n
 from psidebug.datasets import BENCHMARKS, Benchmark, Learner, Noise
 
 SEEDS = range(5)
@@ -70,6 +71,7 @@ def measure(data: str, learner: Learner, noise: Noise, test: int, seed: int) -> 
     wrong, changed = task.wrong, repaired != task.given
     n = int(wrong.sum())
     harm = error["noisy"] - error["clean"]
+    knowing = _knowing(task, model)
     return {
         "data": data,
         "learner": learner,
@@ -78,9 +80,9 @@ def measure(data: str, learner: Learner, noise: Noise, test: int, seed: int) -> 
         "seed": seed,
         "planted": str(task.planted),
         "n": n,
-        "p_at_n": _among(wrong, found.order, n),
-        "judge": _among(wrong, _judge(task, model), n),
-        "knowing": _among(wrong, _knowing(task, model), n),
+        "p_at_n": precision_at_n(found.order, wrong),
+        "judge": precision_at_n(_judge(task, model), wrong),
+        "knowing": None if knowing is None else precision_at_n(knowing, wrong),
         "precision": float(wrong[changed].mean()) if changed.any() else None,
         "recall": float(changed[wrong].mean()) if n else None,
         "returned": int(changed.sum()),
@@ -93,10 +95,6 @@ def measure(data: str, learner: Learner, noise: Noise, test: int, seed: int) -> 
         "in_fits": seconds / one_fit,
         "seconds": seconds,
     }
-
-
-def _among(wrong: np.ndarray, order: np.ndarray | None, n: int) -> float | None:
-    return None if not n or order is None else float(wrong[order[:n]].sum() / n)
 
 
 def _judge(task: Benchmark, model: Any) -> np.ndarray:
@@ -141,20 +139,14 @@ def _first(found: psidebug.Diagnosis) -> str | None:
 
 
 def main() -> None:
-    rows = []
+    rows: list[dict[str, Any]] = []
     stamp = {"psidebug": psidebug.__version__, "python": platform.python_version(), "sklearn": sklearn.__version__}
     warnings.simplefilter("ignore")
-    with (RESULTS / "diagnosis.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = None
-        for cell in cells(sys.argv[1:]):
-            row = {key: round(value, 3) if isinstance(value, float) else value for key, value in measure(*cell).items()}
-            rows.append(row)
-            if writer is None:
-                writer = csv.DictWriter(file, fieldnames=[*row, *stamp])
-                writer.writeheader()
-            writer.writerow(row | stamp)
-            file.flush()
-            print(row, flush=True)
+    for cell in cells(sys.argv[1:]):
+        row = {key: round(value, 3) if isinstance(value, float) else value for key, value in measure(*cell).items()}
+        print(row, flush=True)
+        rows.append(row | stamp)
+        write(RESULTS / "diagnosis.csv", rows)
     print_means(rows)
 
 

@@ -7,13 +7,9 @@ are taken within the run. Results go to ``results/inference.csv``.
 from __future__ import annotations
 
 import argparse
-import csv
-import platform
 import time
 import tracemalloc
-from collections.abc import Callable
 from dataclasses import replace
-from datetime import date
 from functools import partial
 
 import numpy as np
@@ -22,6 +18,9 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from benchmarks import RESULTS
+from benchmarks.lines import made_with, write
+from benchmarks.speed.clock import best_of
+from benchmarks.speed.logistic import one_hot_like
 from psidebug.graybox.logistic import LogisticBox
 from psidebug.inference.characteristic import invert
 from psidebug.inference.closed_form import closed_form
@@ -37,15 +36,6 @@ from psidebug.task import Task
 from tests.inference.tasks import random_linear_symptom  # the tests make the random tasks
 
 Row = tuple[str, str, str]
-
-
-def best_of(run: Callable[[], object], times: int = 3) -> float:
-    elapsed = []
-    for _ in range(times):
-        start = time.perf_counter()
-        run()
-        elapsed.append(time.perf_counter() - start)
-    return min(elapsed)
 
 
 def accuracy(tasks: int) -> list[Row]:
@@ -87,8 +77,8 @@ def speed() -> list[Row]:
     rows, seconds = [], {}
     for size in (10_000, 100_000, 1_000_000):
         symptom = gaussian_symptom(size, 0.05)
-        sort = best_of(partial(np.sort, symptom.effects[:, 1].copy()), 5)
-        seconds[size] = best_of(partial(_ps_anew, symptom))
+        sort = best_of(5, partial(np.sort, symptom.effects[:, 1].copy()))
+        seconds[size] = best_of(3, partial(_ps_anew, symptom))
         rows.append(
             (f"PS of {size:,} rows as a multiple of numpy.sort", f"{seconds[size] / sort:.1f}", "≤ 25 at 1,000,000")
         )
@@ -105,9 +95,7 @@ def speed() -> list[Row]:
 
 
 def census_like(rows: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    numbers = rng.normal(size=(rows, 6))
-    columns = [numbers, *(np.eye(size)[rng.integers(size, size=rows)] for size in (16, 16, 14, 7, 41, 7))]
-    X = np.column_stack(columns)[:, :107]
+    X = one_hot_like(rng, rows=rows, width=107)
     weights = np.random.default_rng(5).normal(size=X.shape[1]) * 0.6
     return X, (X @ weights + rng.logistic(size=rows) > 0.5).astype(int)
 
@@ -117,14 +105,14 @@ def beside_one_fit() -> list[Row]:
     X, y = census_like(6500, rng)
     given = y[:4000].copy()
     given[(X[:4000, 6] + X[:4000, 7] + X[:4000, 8]) > 0] = 1
-    fit = best_of(lambda: LogisticRegression(max_iter=1000).fit(X[:4000], given), 5)
+    fit = best_of(5, lambda: LogisticRegression(max_iter=1000).fit(X[:4000], given))
     model = LogisticRegression(max_iter=1000).fit(X[:4000], given)
     task = Task.of(model, X[:4000], given, X[4000:], y[4000:])
     box = LogisticBox(task)
     prior = noise(task.train.codes, 2, 0.05)
     line = log_loss_above_boundary(box.actual, task.bugs).linearised(box.actual)
     effects = box.effects(line.weights)
-    closed = best_of(lambda: closed_form(LinearSymptom(prior, effects, line.threshold)), 5)
+    closed = best_of(5, lambda: closed_form(LinearSymptom(prior, effects, line.threshold)))
     rows = [("PS of 4,000 rows as a multiple of one fit of 4,000 × 107", f"{closed / fit:.2f}", "< 1")]
     bugs = task.bugs[:500].tolist()
     for share in (0.9, 0.5):
@@ -185,14 +173,11 @@ def main() -> None:
             *accuracy(100 if quick else 1000),
             *coverage(20 if quick else 200),
         ]
-    versions = [date.today().isoformat(), platform.python_version(), np.__version__, scipy.__version__]
     for name, value, goal in rows:
         print(f"{name:100s} {value:>12s}   {goal}")
     if not quick:
-        with (RESULTS / "inference.csv").open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(["measure", "value", "goal", "date", "python", "numpy", "scipy"])
-            writer.writerows([*row, *versions] for row in rows)
+        lines = [{"measure": name, "value": value, "goal": goal} | made_with(np, scipy) for name, value, goal in rows]
+        write(RESULTS / "inference.csv", lines)
 
 
 if __name__ == "__main__":

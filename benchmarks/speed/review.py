@@ -13,7 +13,6 @@ saved must be in the store, none twice, none refused; else this ends with an err
 from __future__ import annotations
 
 import argparse
-import csv
 import hashlib
 import json
 import platform
@@ -23,7 +22,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -37,6 +35,7 @@ from sklearn.pipeline import make_pipeline
 
 import psidebug
 from benchmarks import RESULTS
+from benchmarks.lines import made_with, write
 from psidebug.runs import load_run
 from tests.review.digits import save_digits
 from tests.review.talking import Talk
@@ -171,14 +170,6 @@ def durability(kills: int, verdicts: int, directory: Path) -> list[dict[str, Any
     return lines
 
 
-def write(lines: list[dict[str, Any]], name: str) -> None:
-    about = {"date": date.today(), "python": platform.python_version(), "machine": platform.machine()}
-    with (RESULTS / name).open("w", newline="") as file:
-        writer = csv.DictWriter(file, [*lines[0], *about])
-        writer.writeheader()
-        writer.writerows(line | about for line in lines)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
@@ -196,7 +187,7 @@ def main() -> None:
             found["review_durability.csv"] = durability(kills, verdicts, Path(directory))
     if not asked.quick:
         for name, lines in found.items():
-            write(lines, name)
+            write(RESULTS / name, [line | made_with() | {"machine": platform.machine()} for line in lines])
 
 
 if __name__ == "__main__":

@@ -8,7 +8,11 @@ import subprocess
 import tomllib
 from pathlib import Path
 
+import numpy as np
+import pytest
+
 from benchmarks import CHECKOUT, RESULTS
+from benchmarks.lines import made_with, read_lines, write
 from tests.cli.folder import PSI
 
 
@@ -52,3 +56,15 @@ def test_without_a_checkout_the_command_says_how_to_get_them(tmp_path: Path) -> 
     assert (ran.returncode, ran.stdout) == (2, "")
     assert ran.stderr.count("\n") == 1
     assert "clone the repository of Psi, run pip install -e '.[bench]' in it" in ran.stderr
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in RESULTS.iterdir()))
+def test_a_file_of_results_written_anew_is_the_same(name: str, tmp_path: Path) -> None:
+    write(tmp_path / name, read_lines(RESULTS / name))
+    assert (tmp_path / name).read_bytes() == (RESULTS / name).read_bytes()
+
+
+def test_a_line_says_what_it_was_made_with() -> None:
+    made = made_with(np)
+    assert list(made) == ["date", "python", "numpy"]
+    assert made["numpy"] == np.__version__
