@@ -101,8 +101,8 @@ def _line(
         recall=None if changed is None else float(changed[wrong].mean()),
         error_clean=errors[0],
         error_noisy=errors[1],
-        error_first_n=None if order is None else _error_of(model, benchmark, flipped(benchmark, order[:n])),
-        error_repaired=None if repaired is None else _error_of(model, benchmark, repaired),
+        error_first_n=None if order is None else error_after(model, benchmark, flipped(benchmark, order[:n])),
+        error_repaired=None if repaired is None else error_after(model, benchmark, repaired),
         fits=0 if ranking is None else ranking.fits,
         seconds=0.0 if ranking is None else ranking.seconds,
         note="no test point is misclassified" if ranking is None else ranking.note,
@@ -116,7 +116,8 @@ def flipped(benchmark: Benchmark, rows: npt.NDArray[np.intp]) -> Labels:
     return labels
 
 
-def _error_of(model: Classifier, benchmark: Benchmark, labels: Labels) -> float:
+def error_after(model: Classifier, benchmark: Benchmark, labels: Labels) -> float:
+    """Validation error of the learner trained on these labels instead of the given ones."""
     return _validation_error(clone(model).fit(benchmark.X_train, labels), benchmark)
 
 

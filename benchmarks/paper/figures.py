@@ -11,9 +11,9 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 import psidebug
-from benchmarks.measures import precision_at_n
+from benchmarks.measures import order_of, precision_at_n
 from benchmarks.paper.cells import Cell
-from benchmarks.paper.evaluation import flipped
+from benchmarks.paper.evaluation import error_after, flipped
 from benchmarks.paper.steps import OURS, PRINTED, RATE, order_by, task_of
 from psidebug.datasets import BENCHMARKS
 from psidebug.errors import InferenceError
@@ -65,11 +65,10 @@ def corrections(cell: Cell, seed: int) -> Iterator[Corrected]:
         model = data.learner(cell.learner)
         found = psidebug.debug(model, data.X_train, data.given, data.X_test, data.y_test)
         ps = np.zeros(len(data.given)) if found.estimates is None else np.nan_to_num(found.estimates.ps)
-        for name, order in (("ps", np.argsort(-ps, kind="stable")), ("psi", found.order)):
+        for name, order in (("ps", order_of(ps)), ("psi", found.order)):
             for share in CORRECTED:
                 k = min(round(share * int(data.wrong.sum())), len(order))
-                fitted = clone(model).fit(data.X_train, flipped(data, order[:k]))
-                error = float(np.mean(fitted.predict(data.X_validation) != data.y_validation))
+                error = error_after(model, data, flipped(data, order[:k]))
                 tau = float(ps[order[:k]].min()) if k else 1.0
                 yield Corrected(cell.data, cell.learner, seed, name, k, tau, error)
 

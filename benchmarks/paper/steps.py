@@ -18,6 +18,7 @@ import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 import psidebug
+from benchmarks.measures import Order
 from psidebug.datasets import Benchmark, Learner
 from psidebug.errors import InferenceError
 from psidebug.graybox.choose import graybox_for
@@ -31,7 +32,6 @@ RATE = 0.05
 MOST_COMBINED = 18
 """The paper combined up to 18 bugs; the conjunction of many more is gone in nearly every world, and all PS are 0."""
 
-Order = npt.NDArray[np.intp]
 Rows = npt.NDArray[np.intp]
 Floats = npt.NDArray[np.float64]
 

@@ -84,11 +84,7 @@ def run_peers(
 ) -> None:
     """Measure what is not yet in the file ``out``; ``absences`` says why modules are not there."""
     done = {tuple(line[name] for name in KEY) for line in read_lines(out)}
-    absent = {
-        peer.name: (absences or {}).get(peer.package, f"{peer.package} is not installed")
-        for peer in peers
-        if peer.package and importlib.util.find_spec(peer.package) is None
-    }
+    absent = absent_peers(peers, absences)
     same: dict[tuple[Any, ...], Row] = {}
     for number, cell in enumerate(cells, 1):
         missing = [peer for peer in peers if _takes_part(peer, cell) and _key(cell, peer) not in done]
@@ -100,6 +96,15 @@ def run_peers(
             lines = list(_lines(cell, missing, absent, same, limit))
         append_lines(out, lines, FIELDS)
         tell(f"{number}/{len(cells)} {_words(cell)}: {len(lines)} methods, {time.perf_counter() - start:.0f} s")
+
+
+def absent_peers(peers: Sequence[Peer], absences: Mapping[str, str] | None) -> dict[str, str]:
+    """The methods whose module is not there, and why; ``absences`` has the reasons by module."""
+    return {
+        peer.name: (absences or {}).get(peer.package, f"{peer.package} is not installed")
+        for peer in peers
+        if peer.package and importlib.util.find_spec(peer.package) is None
+    }
 
 
 def _lines(
@@ -128,19 +133,27 @@ def measure(peer: Peer, ground: Ground, *, limit: float = LIMIT) -> Row:
     contest = ground.contest
     if peer.most_classes is not None and contest.size > peer.most_classes:
         return {"reason": f"for {peer.most_classes} classes only"}
+    finding, row = tried(peer, contest, one_fit=ground.one_fit, limit=limit)
+    return row if finding is None else judged(finding, ground) | row
+
+
+def tried(
+    peer: Peer, contest: Contest, *, one_fit: float, limit: float, expected: float = 0.0
+) -> tuple[Finding | None, Row]:
+    """A method's finding and its time, or no finding and the reason; ``expected`` are seconds that it will take."""
     if peer.most_rows is not None and len(contest) > peer.most_rows:
-        return {"reason": f"too slow beyond {peer.most_rows} rows"}
-    expected = peer.seconds(contest, ground.one_fit)
+        return None, {"reason": f"too slow beyond {peer.most_rows} rows"}
+    expected = max(expected, peer.seconds(contest, one_fit))
     if expected > limit:
-        return {"reason": f"too slow: about {expected:.0f} s expected"}
+        return None, {"reason": f"too slow: about {expected:.0f} s expected"}
     start = time.perf_counter()
     try:
         finding = peer.rank(contest)
     except Exception as error:  # a peer's failure is a result
         first = (str(error).strip().splitlines() or [""])[0]
-        return {"reason": f"failed: {type(error).__name__}: {first[:120]}"}
+        return None, {"reason": f"failed: {type(error).__name__}: {first[:120]}"}
     seconds = time.perf_counter() - start
-    return judged(finding, ground) | {"fits": seconds / ground.one_fit, "seconds": seconds}
+    return finding, {"fits": seconds / one_fit, "seconds": seconds}
 
 
 def judged(finding: Finding, ground: Ground) -> Row:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -14,8 +12,9 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.lines import append_lines, read_lines
 from benchmarks.peers.contest import Contest, Peer
-from benchmarks.peers.harness import Row
+from benchmarks.peers.harness import Row, absent_peers, tried
 from benchmarks.peers.roster import PEERS
+from benchmarks.speed.clock import seconds_of
 from psidebug import __version__
 from psidebug.datasets import Benchmark, Learner, Planted
 from psidebug.datasets.noise import scattered
@@ -64,18 +63,20 @@ def run_speed(
     lines = read_lines(out)
     done = {(line["rows"], line["learner"], line["method"]) for line in lines if line["version"] == __version__}
     took = {(line["learner"], line["method"]): float(line["seconds"] or LIMIT) for line in lines}
+    absent = absent_peers(peers, absences)
     for rows in sizes:
         for learner in get_args(Learner):
             contest = Contest.of(generated(rows, seed), learner, seed=seed)
             for peer in (peer for peer in peers if learner in peer.learners):
                 if (str(rows), learner, peer.name) in done:
                     continue
-                if peer.package and importlib.util.find_spec(peer.package) is None:
-                    line: Row = {"reason": (absences or {}).get(peer.package, f"{peer.package} is not installed")}
+                line: Row = {"rows": rows, "learner": learner, "method": peer.name, "version": __version__}
+                if peer.name in absent:
+                    line["reason"] = absent[peer.name]
                 else:
-                    line = timed(peer, contest, took.get((learner, peer.name), 0.0) * rows / min(sizes))
+                    line |= timed(peer, contest, took.get((learner, peer.name), 0.0) * rows / min(sizes))
                 took[learner, peer.name] = float(line.get("seconds", LIMIT))
-                append_lines(out, [_named(rows, learner, peer) | line], FIELDS)
+                append_lines(out, [line], FIELDS)
                 tell(f"{rows:,} rows, {learner}, {peer.name}: {line.get('reason') or format(line['seconds'], '.1f')}")
 
 
@@ -83,23 +84,6 @@ def timed(peer: Peer, contest: Contest, expected: float = 0.0) -> Row:
     """Seconds of one ranking, or the reason why there is none."""
     with warnings.catch_warnings(), threadpool_limits(limits=1):
         warnings.simplefilter("ignore")
-        start = time.perf_counter()
-        contest.fit()
-        one_fit = time.perf_counter() - start
-        if peer.most_rows is not None and len(contest) > peer.most_rows:
-            return {"reason": f"too slow beyond {peer.most_rows} rows"}
-        expected = max(expected, peer.seconds(contest, one_fit))
-        if expected > LIMIT:
-            return {"reason": f"too slow: about {expected:.0f} s expected"}
-        start = time.perf_counter()
-        try:
-            peer.rank(contest)
-        except Exception as error:  # a peer's failure is a result
-            first = (str(error).strip().splitlines() or [""])[0]
-            return {"reason": f"failed: {type(error).__name__}: {first[:120]}"}
-        seconds = time.perf_counter() - start
-    return {"seconds": seconds, "rows_per_second": len(contest) / seconds, "fits": seconds / one_fit}
-
-
-def _named(rows: int, learner: Learner, peer: Peer) -> Row:
-    return {"rows": rows, "learner": learner, "method": peer.name, "version": __version__}
+        one_fit = seconds_of(contest.fit)
+        finding, row = tried(peer, contest, one_fit=one_fit, limit=LIMIT, expected=expected)
+    return row if finding is None else row | {"rows_per_second": len(contest) / row["seconds"]}

@@ -15,7 +15,7 @@ from benchmarks.paper.page import page
 from benchmarks.paper.steps import STEPS
 from psidebug.datasets import BENCHMARKS
 
-SMALL = Cell("breast_cancer", "logistic", "systematic", "none", 0.0, (0.0, 0.0, 0.0), 0, 0.0)
+SMALL = Cell("breast_cancer", "logistic", "systematic", 0.0, (0.0, 0.0, 0.0), 0, 0.0)
 
 
 @pytest.fixture(scope="module")
