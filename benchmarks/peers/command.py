@@ -76,8 +76,9 @@ def bench_peers(
 
 def _run(python: Path, arguments: Sequence[str], out: Path) -> None:
     command = [str(python), "-W", "ignore", "-m", "benchmarks.peers", *arguments]
-    # The peers' environment sees installed packages; this one is not installed.
-    paths = os.pathsep.join([str(CHECKOUT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    # The peers' environment sees installed packages. This one is not installed, and another Psi may be.
+    ours = (str(CHECKOUT), str(CHECKOUT / "src"))
+    paths = os.pathsep.join([*ours, *filter(None, [os.environ.get("PYTHONPATH")])])
     done = subprocess.run(command, env=os.environ | ONE_THREAD | {"PYTHONPATH": paths}, check=False)
     if done.returncode != 0:
         raise PsiError(f"the measurements stopped early (exit code {done.returncode}); what was measured is in {out}.")
