@@ -96,6 +96,7 @@ def test_rows_that_are_dropped_take_all_that_is_theirs_along() -> None:
     assert changed.sample_weight.tolist() == [1.0, 3.0, 4.0]
     assert changed.known is not None
     assert changed.known.tolist() == [False, True, False]
+    assert changed.metadata is not None
     assert changed.metadata["who"].tolist() == ["p", "r", "s"]
     assert changed.positions(["z"]).tolist() == [2]
     with pytest.raises(UnknownOption, match="nothing is left"):

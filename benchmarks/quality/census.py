@@ -1,19 +1,16 @@
 """One mislabelled demographic in census data: what self-consistency finds, and what the test errors tell.
 
-Run ``PSI_DATA=folder python benchmarks/quality/census.py`` with the UCI Adult training file ``adult.data.gz`` in the
+Run ``PSI_DATA=folder python -m benchmarks.quality.census`` with the UCI Adult training file ``adult.data.gz`` in the
 folder. 4,000 rows to train on, 4,000 to test, 4,000 to validate; every "Unmarried" of the training set is marked high
 income. Results go to ``results/census.csv``. These are the figures of the README.
 """
 
 from __future__ import annotations
 
-import csv
 import os
-import platform
 import time
 import warnings
 from collections.abc import Callable
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +25,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
 import psidebug
+from benchmarks import RESULTS
+from benchmarks.lines import made_with, write
 
-RESULTS = Path(__file__).parent / "results" / "census.csv"
 NAMES = (
     "age workclass fnlwgt education education_num marital occupation relationship race sex gain loss hours country y"
 )
@@ -71,8 +69,11 @@ def measure(name: str, make: Callable[[list[str]], Any], census: pd.DataFrame, s
         model, X, given, X_test, income[test], X_validation=X_validation, y_validation=income[validation]
     )
     seconds = time.perf_counter() - start
+    assert diagnosis.correction is not None
     changed = diagnosis.repaired_labels != given
     effect = diagnosis.correction.verified
+    assert effect.validation_before is not None
+    assert effect.validation_after is not None
     doubted = self_confidence(model, X, given)
     return {
         "model": name,
@@ -95,19 +96,14 @@ def main() -> None:
     if not folder:
         raise SystemExit("set PSI_DATA to the folder that holds adult.data.gz")
     census = pd.read_csv(Path(folder) / "adult.data.gz", header=None, names=NAMES.split(), skipinitialspace=True)
-    rows = []
+    rows: list[dict[str, object]] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name, make in (("logistic regression", logistic), ("LightGBM", trees)):
             for seed in SEEDS:
                 rows.append(measure(name, make, census, seed))
                 print(rows[-1], flush=True)
-    stamp = {"date": date.today().isoformat(), "python": platform.python_version(), "sklearn": sklearn.__version__}
-    RESULTS.parent.mkdir(exist_ok=True)
-    with RESULTS.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, fieldnames=[*rows[0], *stamp])
-        writer.writeheader()
-        writer.writerows(row | stamp for row in rows)
+    write(RESULTS / "census.csv", [row | made_with(sklearn) for row in rows])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """The automatic diagnosis on the paper's four tasks: errors found, set returned, validation error won back, cost.
 
-Run ``PSI_DATA=folder python benchmarks/quality/diagnosis.py [data …]``; five seeds that nothing was tuned on. Every
+Run ``PSI_DATA=folder python -m benchmarks.quality.diagnosis [data …]``; five seeds that nothing was tuned on. Every
 line goes to ``results/diagnosis.csv`` as soon as it is measured; the table at the end has the mean of each cell.
 Columns:
 
@@ -14,14 +14,12 @@ Columns:
 
 from __future__ import annotations
 
-import csv
 import platform
 import sys
 import time
 import warnings
 from collections import defaultdict
-from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import narwhals as nw
 import numpy as np
@@ -30,11 +28,13 @@ import sklearn
 from sklearn.base import clone
 
 import psidebug
-from psidebug.datasets import BENCHMARKS, Benchmark
+from benchmarks import RESULTS
+from benchmarks.lines import write
+from benchmarks.measures import precision_at_n
+from psidebug.datasets import BENCHMARKS, Benchmark, Learner, Noise
 
-RESULTS = Path(__file__).parent / "results" / "diagnosis.csv"
 SEEDS = range(5)
-CELLS = {
+CELLS: dict[str, tuple[Noise, tuple[int, ...]]] = {
     "two_gaussians": ("random", (1000, 100)),
     "concentric": ("random", (2000, 100)),
     "income": ("systematic", (4000, 400, 100)),
@@ -42,21 +42,21 @@ CELLS = {
 }
 
 
-def cells(chosen: list[str]) -> list[tuple[str, str, str, int, int]]:
+def cells(chosen: list[str]) -> list[tuple[str, Learner, Noise, int, int]]:
     """Data, learner, noise, test rows, seed; clean labels with the full test set only."""
     asked = {data: cell for data, cell in CELLS.items() if not chosen or data in chosen}
-    kinds = [(data, noise, sizes[0]) for data, (noise, sizes) in asked.items()]
+    kinds: list[tuple[str, Noise, int]] = [(data, noise, sizes[0]) for data, (noise, sizes) in asked.items()]
     kinds += [(data, "none", sizes[0]) for data, (_, sizes) in asked.items()]
     kinds += [(data, noise, size) for data, (noise, sizes) in asked.items() for size in sizes[1:]]
     return [
         (data, learner, noise, test, seed)
         for data, noise, test in kinds
-        for learner in ("logistic", "boosting")
+        for learner in get_args(Learner)
         for seed in SEEDS
     ]
 
 
-def measure(data: str, learner: str, noise: str, test: int, seed: int) -> dict[str, Any]:
+def measure(data: str, learner: Learner, noise: Noise, test: int, seed: int) -> dict[str, Any]:
     task: Benchmark = BENCHMARKS[data](seed, test=test, noise=noise)
     model = task.learner(learner)
     start = time.perf_counter()
@@ -71,6 +71,7 @@ def measure(data: str, learner: str, noise: str, test: int, seed: int) -> dict[s
     wrong, changed = task.wrong, repaired != task.given
     n = int(wrong.sum())
     harm = error["noisy"] - error["clean"]
+    knowing = _knowing(task, model)
     return {
         "data": data,
         "learner": learner,
@@ -79,9 +80,9 @@ def measure(data: str, learner: str, noise: str, test: int, seed: int) -> dict[s
         "seed": seed,
         "planted": str(task.planted),
         "n": n,
-        "p_at_n": _among(wrong, found.order, n),
-        "judge": _among(wrong, _judge(task, model), n),
-        "knowing": _among(wrong, _knowing(task, model), n),
+        "p_at_n": precision_at_n(found.order, wrong),
+        "judge": precision_at_n(_judge(task, model), wrong),
+        "knowing": None if knowing is None else precision_at_n(knowing, wrong),
         "precision": float(wrong[changed].mean()) if changed.any() else None,
         "recall": float(changed[wrong].mean()) if n else None,
         "returned": int(changed.sum()),
@@ -94,10 +95,6 @@ def measure(data: str, learner: str, noise: str, test: int, seed: int) -> dict[s
         "in_fits": seconds / one_fit,
         "seconds": seconds,
     }
-
-
-def _among(wrong: np.ndarray, order: np.ndarray | None, n: int) -> float | None:
-    return None if not n or order is None else float(wrong[order[:n]].sum() / n)
 
 
 def _judge(task: Benchmark, model: Any) -> np.ndarray:
@@ -142,21 +139,14 @@ def _first(found: psidebug.Diagnosis) -> str | None:
 
 
 def main() -> None:
-    rows = []
+    rows: list[dict[str, Any]] = []
     stamp = {"psidebug": psidebug.__version__, "python": platform.python_version(), "sklearn": sklearn.__version__}
-    RESULTS.parent.mkdir(exist_ok=True)
     warnings.simplefilter("ignore")
-    with RESULTS.open("w", newline="", encoding="utf-8") as file:
-        writer = None
-        for cell in cells(sys.argv[1:]):
-            row = {key: round(value, 3) if isinstance(value, float) else value for key, value in measure(*cell).items()}
-            rows.append(row)
-            if writer is None:
-                writer = csv.DictWriter(file, fieldnames=[*row, *stamp])
-                writer.writeheader()
-            writer.writerow(row | stamp)
-            file.flush()
-            print(row, flush=True)
+    for cell in cells(sys.argv[1:]):
+        row = {key: round(value, 3) if isinstance(value, float) else value for key, value in measure(*cell).items()}
+        print(row, flush=True)
+        rows.append(row | stamp)
+        write(RESULTS / "diagnosis.csv", rows)
     print_means(rows)
 
 

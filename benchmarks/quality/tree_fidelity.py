@@ -8,7 +8,7 @@ predicted one (1 is right). The linear forms predict by their effects under the 
 symptom uses them. Single flips are printed too: no gray box with fixed regions can follow those, since one flip moves
 splits by chance. "retrain, one more flip" is retraining against itself with one more label flipped.
 
-    PSI_DATA=<folder with adult.data.gz> python benchmarks/quality/tree_fidelity.py [library …]
+    PSI_DATA=<folder with adult.data.gz> python -m benchmarks.quality.tree_fidelity [library …]
 
 Without PSI_DATA, or without the file, census-like data are generated. Results go to results/tree_fidelity.csv, rows of
 the libraries that were not run again are kept.
@@ -16,33 +16,62 @@ the libraries that were not run again are kept.
 
 from __future__ import annotations
 
-import csv
 import datetime
 import gzip
 import importlib.metadata
 import os
 import pathlib
+import pkgutil
 import sys
 import time
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy.stats import spearmanr
 from threadpoolctl import threadpool_limits
 
+from benchmarks import RESULTS
+from benchmarks.lines import read_lines, write
+from psidebug.changes import Relabel
 from psidebug.graybox.trees.derivative import LeafDerivative
 from psidebug.graybox.trees.ensemble import Ensemble
 from psidebug.graybox.trees.linear import Leaf, LeafResidual
 from psidebug.graybox.trees.refit import LeafRefit
 from psidebug.graybox.trees.refits import LeafRefits
 from psidebug.task.task import Task
+from psidebug.training.trainer import Trainer
 
 TRAIN, TEST, DRAWS, MORE_DRAWS, SHARE, SINGLES, SEEDS = 4_000, 4_000, 25, 35, 0.05, 20, (0, 1)
 NAMES = ["age", "workclass", "fnlwgt", "education", "education_num", "marital", "occupation"]
 NAMES += ["relationship", "race", "sex", "gain", "loss", "hours", "country"]
 NUMERIC = {"age", "fnlwgt", "education_num", "gain", "loss", "hours"}
+LIGHTGBM = {"n_estimators": 100, "num_leaves": 15, "verbose": -1, "n_jobs": 1}
+CATBOOST = {"iterations": 100, "depth": 4, "learning_rate": 0.1, "random_seed": 0, "thread_count": 1}
+FOREST = {"n_estimators": 100, "random_state": 0}
+MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "lightgbm": ("lightgbm", "lightgbm.LGBMClassifier", LIGHTGBM),
+    "lightgbm_bagged": ("lightgbm", "lightgbm.LGBMClassifier", LIGHTGBM | {"subsample": 0.7, "subsample_freq": 1}),
+    "xgboost": (
+        "xgboost-cpu",
+        "xgboost.XGBClassifier",
+        {"n_estimators": 100, "max_depth": 4, "learning_rate": 0.1, "n_jobs": 1},
+    ),
+    "catboost": ("catboost", "catboost.CatBoostClassifier", CATBOOST | {"verbose": 0, "allow_writing_files": False}),
+    "sklearn_boosting": (
+        "scikit-learn",
+        "sklearn.ensemble.GradientBoostingClassifier",
+        {"n_estimators": 100, "random_state": 0},
+    ),
+    "sklearn_histogram": (
+        "scikit-learn",
+        "sklearn.ensemble.HistGradientBoostingClassifier",
+        {"max_iter": 100, "max_leaf_nodes": 15, "random_state": 0},
+    ),
+    "random_forest": ("scikit-learn", "sklearn.ensemble.RandomForestClassifier", FOREST | {"min_samples_leaf": 3}),
+    "random_forest_grown_out": ("scikit-learn", "sklearn.ensemble.RandomForestClassifier", FOREST),
+}
+"""By name: the package, the class and its settings. A class is imported only when its turn comes."""
 
 
 def income(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, str]:
@@ -76,65 +105,9 @@ def census_like(count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.nd
     return np.hstack([numbers, one_hot]), (z > np.quantile(z, 0.75)).astype(int)
 
 
-def libraries() -> dict[str, Callable[[], Any]]:
-    """One model per library; each is imported only when its turn comes."""
-
-    def lightgbm() -> Any:
-        from lightgbm import LGBMClassifier
-
-        return LGBMClassifier(n_estimators=100, num_leaves=15, verbose=-1, n_jobs=1)
-
-    def lightgbm_bagged() -> Any:
-        from lightgbm import LGBMClassifier
-
-        return LGBMClassifier(n_estimators=100, num_leaves=15, verbose=-1, n_jobs=1, subsample=0.7, subsample_freq=1)
-
-    def xgboost() -> Any:
-        from xgboost import XGBClassifier
-
-        return XGBClassifier(n_estimators=100, max_depth=4, learning_rate=0.1, n_jobs=1)
-
-    def catboost() -> Any:
-        from catboost import CatBoostClassifier
-
-        return CatBoostClassifier(
-            iterations=100,
-            depth=4,
-            learning_rate=0.1,
-            verbose=0,
-            allow_writing_files=False,
-            random_seed=0,
-            thread_count=1,
-        )
-
-    def sklearn_boosting() -> Any:
-        from sklearn.ensemble import GradientBoostingClassifier
-
-        return GradientBoostingClassifier(n_estimators=100, random_state=0)
-
-    def sklearn_histogram() -> Any:
-        from sklearn.ensemble import HistGradientBoostingClassifier
-
-        return HistGradientBoostingClassifier(max_iter=100, max_leaf_nodes=15, random_state=0)
-
-    def random_forest() -> Any:
-        from sklearn.ensemble import RandomForestClassifier
-
-        return RandomForestClassifier(n_estimators=100, min_samples_leaf=3, random_state=0)
-
-    def random_forest_grown_out() -> Any:
-        from sklearn.ensemble import RandomForestClassifier
-
-        return RandomForestClassifier(n_estimators=100, random_state=0)
-
-    makers: tuple[Callable[[], Any], ...] = (lightgbm, lightgbm_bagged, xgboost, catboost)
-    makers += (sklearn_boosting, sklearn_histogram, random_forest, random_forest_grown_out)
-    return {maker.__name__: maker for maker in makers}
-
-
 def log_loss(margins: np.ndarray) -> np.ndarray:
     """Mean of log(1 + e^-m) over the test rows, by world; probabilities of 0 count as 1e-15."""
-    return np.logaddexp(0.0, -np.maximum(margins[..., 0], np.log(1e-15))).mean(axis=-1)
+    return np.asarray(np.logaddexp(0.0, -np.maximum(margins[..., 0], np.log(1e-15))).mean(axis=-1))
 
 
 def flipped(codes: np.ndarray, count: int, draws: int, rng: np.random.Generator) -> np.ndarray:
@@ -146,7 +119,8 @@ def flipped(codes: np.ndarray, count: int, draws: int, rng: np.random.Generator)
 
 
 def retrained(task: Task, worlds: np.ndarray) -> np.ndarray:
-    return np.stack([task.margins(task.refit(world), task.test) for world in worlds])
+    trainer = Trainer(task)
+    return np.stack([trainer.trained(Relabel.of(task.data, world)).test for world in worlds])
 
 
 def planted(X: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -208,7 +182,7 @@ def _row(name: str, source: str, graybox: str, kind: str, found: tuple[float, fl
     return {
         "date": datetime.date.today().isoformat(),
         "library": name,
-        "version": importlib.metadata.version(_distribution(name)),
+        "version": importlib.metadata.version(MODELS[name][0]),
         "data": source,
         "graybox": graybox,
         "flips": kind,
@@ -219,34 +193,23 @@ def _row(name: str, source: str, graybox: str, kind: str, found: tuple[float, fl
     }
 
 
-def _distribution(name: str) -> str:
-    known = {"lightgbm": "lightgbm", "lightgbm_bagged": "lightgbm", "xgboost": "xgboost-cpu", "catboost": "catboost"}
-    return known.get(name, "scikit-learn")
-
-
 def main() -> None:
     warnings.simplefilter("ignore")
-    chosen = sys.argv[1:] or list(libraries())
+    chosen = sys.argv[1:] or list(MODELS)
     with threadpool_limits(limits=1):  # threads would wait for each other on a busy machine
         for seed in SEEDS:
             data = income(np.random.default_rng(seed))
             for name in chosen:
-                save(measured(name, libraries()[name](), data, seed))
+                _, learner, settings = MODELS[name]
+                save(measured(name, pkgutil.resolve_name(learner)(**settings), data, seed))
 
 
 def save(rows: list[dict[str, Any]]) -> None:
     """Replace the rows of the same library, data and seed."""
-    path = pathlib.Path(__file__).parent / "results" / "tree_fidelity.csv"
-    path.parent.mkdir(exist_ok=True)
+    path = RESULTS / "tree_fidelity.csv"
     new = {(row["library"], row["data"], str(row["seed"])) for row in rows}
-    kept: list[dict[str, Any]] = []
-    if path.is_file():
-        with path.open(newline="") as file:
-            kept = [row for row in csv.DictReader(file) if (row["library"], row["data"], row["seed"]) not in new]
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]))
-        writer.writeheader()
-        writer.writerows(sorted(kept + rows, key=lambda row: (row["library"], row["data"], str(row["seed"]))))
+    kept = [row for row in read_lines(path) if (row["library"], row["data"], row["seed"]) not in new]
+    write(path, sorted([*kept, *rows], key=lambda row: (row["library"], row["data"], str(row["seed"]))))
 
 
 if __name__ == "__main__":

@@ -1,30 +1,26 @@
 """Inference: how exact, how fast, beside enumeration, sorting and one fit, all in one run.
 
-Run ``python benchmarks/speed/inference.py`` (``--quick`` for a tenth of the work). Times are the best of three, ratios
+Run ``python -m benchmarks.speed.inference`` (``--quick`` for a tenth of the work). Times are the best of three, ratios
 are taken within the run. Results go to ``results/inference.csv``.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
-import platform
-import sys
 import time
 import tracemalloc
-from collections.abc import Callable
-from datetime import date
-from pathlib import Path
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import scipy
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
-sys.path.insert(0, str(Path(__file__).parents[2]))  # the tests make the random tasks
-
-from tests.inference.tasks import random_linear_symptom
-
+from benchmarks import RESULTS
+from benchmarks.lines import made_with, write
+from benchmarks.speed.clock import best_of
+from benchmarks.speed.logistic import one_hot_like
 from psidebug.graybox.logistic import LogisticBox
 from psidebug.inference.characteristic import invert
 from psidebug.inference.closed_form import closed_form
@@ -35,20 +31,11 @@ from psidebug.inference.sampling import sampling
 from psidebug.inference.tilting import tilting
 from psidebug.priors import noise
 from psidebug.sufficiency import sufficiency
-from psidebug.symptoms import at_least, misclassified
+from psidebug.symptoms import at_least, log_loss_above_boundary, misclassified
 from psidebug.task.task import Task
+from tests.inference.tasks import random_linear_symptom  # the tests make the random tasks
 
-RESULTS = Path(__file__).parent / "results" / "inference.csv"
 Row = tuple[str, str, str]
-
-
-def best_of(run: Callable[[], object], times: int = 3) -> float:
-    elapsed = []
-    for _ in range(times):
-        start = time.perf_counter()
-        run()
-        elapsed.append(time.perf_counter() - start)
-    return min(elapsed)
 
 
 def accuracy(tasks: int) -> list[Row]:
@@ -82,14 +69,16 @@ def gaussian_symptom(size: int, rate: float, spread: float = 5.0) -> LinearSympt
     return LinearSymptom(noise(np.zeros(size, dtype=np.intp), 2, rate), effects, spread * float(np.sqrt(size * rate)))
 
 
+def _ps_anew(symptom: LinearSymptom) -> object:
+    return closed_form(replace(symptom))  # a symptom keeps what was derived from it
+
+
 def speed() -> list[Row]:
     rows, seconds = [], {}
     for size in (10_000, 100_000, 1_000_000):
         symptom = gaussian_symptom(size, 0.05)
-        effects, prior, threshold = symptom.effects, symptom.prior, symptom.threshold
-        values = effects[:, 1].copy()
-        sort = best_of(lambda v=values: np.sort(v), 5)
-        seconds[size] = best_of(lambda e=effects, p=prior, t=threshold: closed_form(LinearSymptom(p, e, t)))
+        sort = best_of(5, partial(np.sort, symptom.effects[:, 1].copy()))
+        seconds[size] = best_of(3, partial(_ps_anew, symptom))
         rows.append(
             (f"PS of {size:,} rows as a multiple of numpy.sort", f"{seconds[size] / sort:.1f}", "≤ 25 at 1,000,000")
         )
@@ -106,9 +95,7 @@ def speed() -> list[Row]:
 
 
 def census_like(rows: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    numbers = rng.normal(size=(rows, 6))
-    columns = [numbers, *(np.eye(size)[rng.integers(size, size=rows)] for size in (16, 16, 14, 7, 41, 7))]
-    X = np.column_stack(columns)[:, :107]
+    X = one_hot_like(rng, rows=rows, width=107)
     weights = np.random.default_rng(5).normal(size=X.shape[1]) * 0.6
     return X, (X @ weights + rng.logistic(size=rows) > 0.5).astype(int)
 
@@ -118,16 +105,14 @@ def beside_one_fit() -> list[Row]:
     X, y = census_like(6500, rng)
     given = y[:4000].copy()
     given[(X[:4000, 6] + X[:4000, 7] + X[:4000, 8]) > 0] = 1
-    fit = best_of(lambda: LogisticRegression(max_iter=1000).fit(X[:4000], given), 5)
+    fit = best_of(5, lambda: LogisticRegression(max_iter=1000).fit(X[:4000], given))
     model = LogisticRegression(max_iter=1000).fit(X[:4000], given)
     task = Task.of(model, X[:4000], given, X[4000:], y[4000:])
     box = LogisticBox(task)
     prior = noise(task.train.codes, 2, 0.05)
-    from psidebug.symptoms import log_loss_above_boundary
-
     line = log_loss_above_boundary(box.actual, task.bugs).linearised(box.actual)
     effects = box.effects(line.weights)
-    closed = best_of(lambda: closed_form(LinearSymptom(prior, effects, line.threshold)), 5)
+    closed = best_of(5, lambda: closed_form(LinearSymptom(prior, effects, line.threshold)))
     rows = [("PS of 4,000 rows as a multiple of one fit of 4,000 × 107", f"{closed / fit:.2f}", "< 1")]
     bugs = task.bugs[:500].tolist()
     for share in (0.9, 0.5):
@@ -188,15 +173,11 @@ def main() -> None:
             *accuracy(100 if quick else 1000),
             *coverage(20 if quick else 200),
         ]
-    versions = [date.today().isoformat(), platform.python_version(), np.__version__, scipy.__version__]
     for name, value, goal in rows:
         print(f"{name:100s} {value:>12s}   {goal}")
     if not quick:
-        RESULTS.parent.mkdir(exist_ok=True)
-        with RESULTS.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(["measure", "value", "goal", "date", "python", "numpy", "scipy"])
-            writer.writerows([*row, *versions] for row in rows)
+        lines = [{"measure": name, "value": value, "goal": goal} | made_with(np, scipy) for name, value, goal in rows]
+        write(RESULTS / "inference.csv", lines)
 
 
 if __name__ == "__main__":

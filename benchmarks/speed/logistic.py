@@ -1,6 +1,6 @@
 """Cost of the logistic gray box beside the fit it profiles: time as a ratio to the fit, memory to the training matrix.
 
-Run ``python benchmarks/speed/logistic.py`` (``--quick`` leaves out the million rows). Each case is fitted once by
+Run ``python -m benchmarks.speed.logistic`` (``--quick`` leaves out the million rows). Each case is fitted once by
 ``LogisticRegression()`` as scikit-learn ships it; then the gray box is profiled and the effects of all rows on the test
 set's log loss are taken, as :func:`psidebug.debug` does. Both get one thread for linear algebra.
 """
@@ -8,14 +8,10 @@ set's log loss are taken, as :func:`psidebug.debug` does. Both get one thread fo
 from __future__ import annotations
 
 import argparse
-import csv
-import platform
-import time
 import tracemalloc
 import warnings
 from collections.abc import Callable
-from datetime import date
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,10 +22,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
+from benchmarks import RESULTS
+from benchmarks.lines import made_with, write
+from benchmarks.speed.clock import seconds_of
 from psidebug.graybox.logistic import FORMS, LogisticBox
 from psidebug.task.task import Task
-
-RESULTS = Path(__file__).parent / "results" / "logistic.csv"
 
 
 def one_hot_like(rng: np.random.Generator, *, rows: int, width: int) -> Any:
@@ -80,20 +77,16 @@ def measured(
     size = train.nbytes if isinstance(train, np.ndarray) else train.data.nbytes + train.indices.nbytes
     # A small fit takes milliseconds: the median of several keeps the ratio from jumping.
     repeats = 1 if rows > 100_000 else 7
-    fits = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            model = LogisticRegression().fit(train, labels[:rows])
-        fits.append(time.perf_counter() - start)
-    fit = float(np.median(fits))
+    model = LogisticRegression()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fit = float(np.median([seconds_of(lambda: model.fit(train, labels[:rows])) for _ in range(repeats)]))
     task = Task.of(model, train, labels[:rows], test, labels[rows:])
     lines = []
     for form in FORMS:
-        times = [_profiled(task, form) for _ in range(repeats)]
+        times = [seconds_of(partial(_profile, task, form)) for _ in range(repeats)]
         tracemalloc.start()  # in a run of its own: keeping account takes time too
-        _profiled(task, form)
+        _profile(task, form)
         extra = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         lines.append(
@@ -113,11 +106,9 @@ def measured(
     return lines
 
 
-def _profiled(task: Task, form: str) -> float:
-    start = time.perf_counter()
+def _profile(task: Task, form: str) -> None:
     box = LogisticBox(task, form=form)
     box.effects(expit(-box.actual))
-    return time.perf_counter() - start
 
 
 def main() -> None:
@@ -129,19 +120,8 @@ def main() -> None:
         for case in CASES:
             if not (quick and case[2] > 100_000):
                 lines += measured(*case)
-    if quick:
-        return
-    about = {
-        "date": date.today().isoformat(),
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "sklearn": sklearn.__version__,
-    }
-    RESULTS.parent.mkdir(exist_ok=True)
-    with RESULTS.open("w", newline="") as file:
-        writer = csv.DictWriter(file, [*lines[0], *about])
-        writer.writeheader()
-        writer.writerows(line | about for line in lines)
+    if not quick:
+        write(RESULTS / "logistic.csv", [line | made_with(np, sklearn) for line in lines])
 
 
 if __name__ == "__main__":

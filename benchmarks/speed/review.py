@@ -1,6 +1,6 @@
 """The review app under load: 100,000 suspects, an hour of review, a hundred kills, and four servers at once.
 
-Run ``python -m benchmarks.speed.review`` from the root of the project (``--quick`` for a tenth of it). The server is
+Run ``python -m benchmarks.speed.review`` (``--quick`` for a tenth of it). The server is
 ``psi review`` itself, in a process of its own; times are those of whole requests on this machine. One review is what a
 browser asks for: the row, similar rows, the queue, the verdict, and whether something has changed; a person makes about
 one a second, so that 3,600 are an hour. Goals: first screen under 1 s, next item under 100 ms, memory flat. Results go
@@ -13,7 +13,6 @@ saved must be in the store, none twice, none refused; else this ends with an err
 from __future__ import annotations
 
 import argparse
-import csv
 import hashlib
 import json
 import platform
@@ -22,7 +21,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from datetime import date
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,14 +32,15 @@ import pyarrow.parquet as pq
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
+
+import psidebug
+from benchmarks import RESULTS
+from benchmarks.lines import made_with, write
+from psidebug.store import load_run
 from tests.review.digits import save_digits
 from tests.review.talking import Talk
 from tests.review.test_killed import kill_often, write_together
 
-import psidebug
-from psidebug.store import load_run
-
-RESULTS = Path(__file__).parent / "results"
 BASE = 1_000
 """Rows of the diagnosis of which a large run is many copies."""
 
@@ -126,10 +127,6 @@ def measure(kind: str, rows: int, reviews: int, place: Path) -> dict[str, Any]:
                 held.append(memory(server.pid))
         bulk = timed(talk, "/bulk", filter={}, action="keep", expected=rows - reviews)
         after = timed(talk, f"/item?at={order[-1]}&state=all")
-        median, slow = (
-            (lambda name: 1e3 * float(np.median(took[name]))),
-            (lambda name: 1e3 * float(np.quantile(took[name], 0.99))),
-        )
         return {
             "data": kind,
             "suspects": rows,
@@ -137,8 +134,11 @@ def measure(kind: str, rows: int, reviews: int, place: Path) -> dict[str, Any]:
             "start_s": round(start, 2),
             "first_screen_s": round(first, 3),
             "first_similar_s": round(first_similar, 2),
-            **{f"{name}_ms": round(median(name), 1) for name in took},
-            **{f"{name}_p99_ms": round(slow(name), 1) for name in ("item", "similar", "verdict")},
+            **{f"{name}_ms": round(1e3 * float(np.median(took[name])), 1) for name in took},
+            **{
+                f"{name}_p99_ms": round(1e3 * float(np.quantile(took[name], 0.99)), 1)
+                for name in ("item", "similar", "verdict")
+            },
             "bulk_all_s": round(bulk, 2),
             "item_after_bulk_ms": round(1e3 * after, 1),
             "memory_begin_mb": round(held[1]),
@@ -153,10 +153,11 @@ def measure(kind: str, rows: int, reviews: int, place: Path) -> dict[str, Any]:
 def durability(kills: int, verdicts: int, directory: Path) -> list[dict[str, Any]]:
     """What a run went through, and how long it took; an error if a verdict is lost, twice or refused."""
     lines = []
-    for what, servers, go in (
-        ("killed", 1, lambda run: kill_often(run, kills=kills, verdicts=verdicts)),
-        ("at once", 4, lambda run: write_together(run, processes=4, verdicts=verdicts)),
-    ):
+    ways: tuple[tuple[str, int, Callable[[Path], tuple[int, int]]], ...] = (
+        ("killed", 1, partial(kill_often, kills=kills, verdicts=verdicts)),
+        ("at once", 4, partial(write_together, processes=4, verdicts=verdicts)),
+    )
+    for what, servers, go in ways:
         run = directory / what
         save_digits(run)
         begin = time.perf_counter()
@@ -167,14 +168,6 @@ def durability(kills: int, verdicts: int, directory: Path) -> list[dict[str, Any
         print(lines[-1], flush=True)
         shutil.rmtree(run)
     return lines
-
-
-def write(lines: list[dict[str, Any]], name: str) -> None:
-    about = {"date": date.today(), "python": platform.python_version(), "machine": platform.machine()}
-    with (RESULTS / name).open("w", newline="") as file:
-        writer = csv.DictWriter(file, [*lines[0], *about])
-        writer.writeheader()
-        writer.writerows(line | about for line in lines)
 
 
 def main() -> None:
@@ -194,7 +187,7 @@ def main() -> None:
             found["review_durability.csv"] = durability(kills, verdicts, Path(directory))
     if not asked.quick:
         for name, lines in found.items():
-            write(lines, name)
+            write(RESULTS / name, [line | made_with() | {"machine": platform.machine()} for line in lines])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Cost of the search for slices, all in: making the conditions, counting them, conjunctions, choosing.
 
-Run ``python benchmarks/speed/slices.py`` (``--quick`` leaves out the million rows). The yardstick is one fit of
+Run ``python -m benchmarks.speed.slices`` (``--quick`` leaves out the million rows). The yardstick is one fit of
 ``LogisticRegression()`` on 4,000 rows of 107 columns, as census data are encoded; both in seconds of one processor.
 Goal: 20,000 conditions over 4,000 rows in about a second. Results go to ``results/slices.csv``.
 """
@@ -8,29 +8,27 @@ Goal: 20,000 conditions over 4,000 rows in about a second. Results go to ``resul
 from __future__ import annotations
 
 import argparse
-import csv
-import platform
 import resource
-import time
 from collections.abc import Callable
-from datetime import date
-from pathlib import Path
+from time import process_time
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import scipy
 import scipy.sparse as sp
-from logistic import one_hot_like
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
+from benchmarks import RESULTS
+from benchmarks.lines import made_with, write
+from benchmarks.speed.clock import best_of
+from benchmarks.speed.logistic import one_hot_like
 from psidebug.slices.atoms import atoms_of
 from psidebug.slices.slices import common_slices
 from psidebug.task.task import Task
 
-RESULTS = Path(__file__).parent / "results" / "slices.csv"
 MILLION = 1_000_000
 
 
@@ -68,20 +66,11 @@ CASES: list[tuple[str, Callable[[np.random.Generator, int, int], Any], int, int]
 ]
 
 
-def best_of(times: int, work: Callable[[], Any]) -> float:
-    seconds = []
-    for _ in range(times):
-        start = time.process_time()
-        work()
-        seconds.append(time.process_time() - start)
-    return min(seconds)
-
-
 def yardstick() -> float:
     rng = np.random.default_rng(0)
     features = one_hot_like(rng, rows=4_000, width=107)
     labels = (features[:, :6].sum(axis=1) + rng.normal(size=4_000) > 0).astype(int)
-    return best_of(5, lambda: LogisticRegression(max_iter=1000).fit(features, labels))
+    return best_of(5, lambda: LogisticRegression(max_iter=1000).fit(features, labels), process_time)
 
 
 def measured(name: str, make: Callable[..., Any], rows: int, width: int, fit: float) -> dict[str, Any]:
@@ -92,7 +81,7 @@ def measured(name: str, make: Callable[..., Any], rows: int, width: int, fit: fl
     task = Task.of(model, features, labels, features[:10], labels[:10])
     scores = rng.normal(size=rows)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    seconds = best_of(3 if rows < MILLION else 1, lambda: common_slices(task, scores, most=20))
+    seconds = best_of(3 if rows < MILLION else 1, lambda: common_slices(task, scores, most=20), process_time)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     conditions = len(atoms_of(features[:5_000], None, task.rows[:5_000], least=3).conditions)
     return {
@@ -110,24 +99,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="leave out the million rows")
     quick = parser.parse_args().quick
-    stamp = {
-        "date": date.today().isoformat(),
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-    }
     with threadpool_limits(limits=1):
         fit = yardstick()
         print(f"one fit of 4,000 × 107: {fit:.3f} s")
         results = []
         for name, make, rows, width in CASES:
             if not (quick and rows == MILLION):
-                results.append({**measured(name, make, rows, width, fit), "fit_seconds": round(fit, 4), **stamp})
+                line = measured(name, make, rows, width, fit) | {"fit_seconds": round(fit, 4)}
+                results.append(line | made_with(np, scipy))
                 print(results[-1], flush=True)
-    with RESULTS.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, fieldnames=list(results[0]))
-        writer.writeheader()
-        writer.writerows(results)
+    write(RESULTS / "slices.csv", results)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Cost of a tree gray box against the fit itself: LightGBM, 100 trees, profile and effects under the log-loss weights.
 
-    python benchmarks/speed/trees.py [--large]
+    python -m benchmarks.speed.trees [--large]
 
 prints, for 4,000 × 107 and with --large also 1,000,000 × 50, the ratio of (profile + trace + effects of all rows) to
 the fit, for each linear form, and the peak of extra memory as a share of the training matrix. One thread
@@ -10,20 +10,23 @@ results/trees.csv.
 
 from __future__ import annotations
 
-import csv
 import datetime
 import importlib.metadata
 import pathlib
 import resource
 import sys
 import threading
-import time
 import warnings
+from functools import partial
+from time import process_time
 from typing import Any
 
 import numpy as np
 from lightgbm import LGBMClassifier
 
+from benchmarks import RESULTS
+from benchmarks.lines import read_lines, write
+from benchmarks.speed.clock import best_of, seconds_of
 from psidebug.graybox.trees.derivative import LeafDerivative
 from psidebug.graybox.trees.ensemble import Ensemble
 from psidebug.graybox.trees.linear import Leaf, LeafResidual
@@ -68,14 +71,15 @@ def measured(count: int, columns: int) -> list[dict[str, Any]]:
     X, y = rows_like(count + 4_000, columns, seed=0)
     model = LGBMClassifier(n_estimators=100, verbose=-1, n_jobs=1)
     train, test = slice(0, count), slice(count, None)
-    fit = min(_timed(lambda: model.fit(X[train], y[train])) for _ in range(1 if count > 100_000 else 5))
+    times = 1 if count > 100_000 else 5
+    fit = best_of(times, lambda: model.fit(X[train], y[train]), process_time)
     task = Task.of(model, X[train], y[train], X[test], y[test])
     results = []
     for box in (Leaf, LeafResidual, LeafDerivative):
         taken, extra = [], 0
-        for _ in range(1 if count > 100_000 else 5):
+        for _ in range(times):
             with PeakMemory() as peak:
-                taken.append(_timed(lambda box=box: _effects(box, task)))
+                taken.append(seconds_of(partial(_effects, box, task), process_time))
             extra = max(extra, peak.extra)
         ratio, memory = min(taken) / fit, extra / X[train].nbytes
         print(
@@ -86,7 +90,7 @@ def measured(count: int, columns: int) -> list[dict[str, Any]]:
         results.append(_row(count, columns, box.name, fit, min(taken), memory))
     refit = LeafRefit(task)
     worlds = np.tile(task.train.codes, (1 if count > 100_000 else 25, 1))
-    taken_refit = _timed(lambda: refit.margins(worlds)) / len(worlds)
+    taken_refit = seconds_of(lambda: refit.margins(worlds), process_time) / len(worlds)
     print(f"{count:>9,} × {columns}  leaf_refit: {1000 * taken_refit:.1f} ms per world", flush=True)
     return results
 
@@ -95,12 +99,6 @@ def _effects(box: Any, task: Task) -> np.ndarray:
     graybox = box(task, Ensemble.of(task))
     effects: np.ndarray = graybox.effects(-1.0 / (1.0 + np.exp(graybox.actual)))
     return effects
-
-
-def _timed(work: Any) -> float:
-    begin = time.process_time()
-    work()
-    return time.process_time() - begin
 
 
 def _row(count: int, columns: int, name: str, fit: float, graybox: float, memory: float) -> dict[str, Any]:
@@ -126,14 +124,7 @@ def main() -> None:
     results = measured(4_000, 107)
     if "--large" in sys.argv:
         results += measured(1_000_000, 50)
-    path = pathlib.Path(__file__).parent / "results" / "trees.csv"
-    path.parent.mkdir(exist_ok=True)
-    new = not path.is_file()
-    with path.open("a", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(results[0]))
-        if new:
-            writer.writeheader()
-        writer.writerows(results)
+    write(RESULTS / "trees.csv", [*read_lines(RESULTS / "trees.csv"), *results])
 
 
 if __name__ == "__main__":

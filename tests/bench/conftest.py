@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from psidebug.bench.peers.contest import Contest
-from psidebug.bench.peers.harness import Ground
+from benchmarks.peers.contest import Contest
+from benchmarks.peers.harness import Ground
 from psidebug.datasets import Benchmark, Learner, linear
 
 

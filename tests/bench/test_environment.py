@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import psidebug
-from psidebug.bench.peers import environment
+from benchmarks.peers import environment
 
 
 @pytest.mark.thorough

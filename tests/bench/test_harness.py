@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from psidebug.bench.peers import command, grid, speed
-from psidebug.bench.peers.contest import Finding, Peer
-from psidebug.bench.peers.grid import Cell
-from psidebug.bench.peers.harness import FIELDS, FOUND, Ground, forget, judged, measure, run_peers
-from psidebug.bench.peers.roster import named
-from psidebug.bench.peers.table import page_of
-from psidebug.bench.results import append_lines, read_lines
+from benchmarks.lines import append_lines, read_lines
+from benchmarks.peers import command, grid, speed
+from benchmarks.peers.contest import Finding, Peer
+from benchmarks.peers.grid import Cell
+from benchmarks.peers.harness import FIELDS, FOUND, Ground, forget, judged, measure, run_peers
+from benchmarks.peers.roster import named
+from benchmarks.peers.table import page_of
 from psidebug.datasets import Benchmark
 from psidebug.errors import PsiError, UnknownOption
 

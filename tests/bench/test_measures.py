@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score
 
-from psidebug.bench.measures import average_precision, detection_curve, order_of, precision_at_n
+from benchmarks.measures import average_precision, detection_curve, order_of, precision_at_n
 
 WRONG = np.array([True, False, True, False, False])
 

@@ -9,11 +9,11 @@ import pytest
 from scipy.special import expit, softmax
 from sklearn.linear_model import LogisticRegression
 
-from psidebug.bench.measures import average_precision, order_of
-from psidebug.bench.peers import baselines, boostin, duti, influence, psi, rain
-from psidebug.bench.peers.contest import Contest, Floats
-from psidebug.bench.peers.harness import Ground
-from psidebug.bench.peers.roster import PEERS, named
+from benchmarks.measures import average_precision, order_of
+from benchmarks.peers import baselines, boostin, duti, influence, psi, rain
+from benchmarks.peers.contest import Contest, Floats
+from benchmarks.peers.harness import Ground
+from benchmarks.peers.roster import PEERS, named
 from psidebug.datasets import Benchmark, ten_digits
 from psidebug.graybox.adapters import profile_of
 from psidebug.graybox.trees.profile import Profile

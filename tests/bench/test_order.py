@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from psidebug.bench.measures import average_precision, order_of
-from psidebug.bench.peers import baselines, psi
-from psidebug.bench.peers.contest import Finding
-from psidebug.bench.peers.harness import Ground, judged
+from benchmarks.measures import average_precision, order_of
+from benchmarks.peers import baselines, psi
+from benchmarks.peers.contest import Finding
+from benchmarks.peers.harness import Ground, judged
 from psidebug.datasets import Benchmark
 
 

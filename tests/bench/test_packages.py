@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from psidebug.bench.measures import average_precision, order_of
-from psidebug.bench.peers import catboosted, confident, valuation
-from psidebug.bench.peers.baselines import out_of_fold
-from psidebug.bench.peers.contest import Contest
+from benchmarks.measures import average_precision, order_of
+from benchmarks.peers import catboosted, confident, valuation
+from benchmarks.peers.baselines import out_of_fold
+from benchmarks.peers.contest import Contest
 from psidebug.datasets import breast_cancer
 from tests.bench.conftest import small
 

@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from psidebug.bench.paper.cells import CELLS, Cell
-from psidebug.bench.paper.evaluation import Line, flipped, measure
-from psidebug.bench.paper.page import page
-from psidebug.bench.paper.steps import STEPS
-from psidebug.bench.results import append, read
+from benchmarks.lines import append, read
+from benchmarks.paper.cells import CELLS, Cell
+from benchmarks.paper.evaluation import Line, flipped, measure
+from benchmarks.paper.page import page
+from benchmarks.paper.steps import STEPS
 from psidebug.datasets import BENCHMARKS
 
-SMALL = Cell("breast_cancer", "logistic", "systematic", "none", 0.0, (0.0, 0.0, 0.0), 0, 0.0)
+SMALL = Cell("breast_cancer", "logistic", "systematic", 0.0, (0.0, 0.0, 0.0), 0, 0.0)
 
 
 @pytest.fixture(scope="module")

@@ -48,12 +48,16 @@ def bench(
     "paper" repeats the evaluation of the paper with its numbers beside ours; "peers" puts Psi beside other tools, on
     the same rows in the same run; "speed" compares a diagnosis with one fit. Real data are downloaded, or read from
     the folder that PSI_DATA names.
+
+    The benchmarks come with a clone of the repository, not with the installed package: there, run
+    pip install -e ".[bench]" first.
     """
     _check(data)
+    _find_benchmarks()
     chosen = range(1 if quick else seeds)
     match what:
         case "paper":
-            from psidebug.bench.paper import reproduce
+            from benchmarks.paper import reproduce
 
             small = ("two_gaussians", "concentric") if quick and not data else data
             written = page or out / "paper.md"
@@ -83,10 +87,26 @@ def _check(data: tuple[str, ...]) -> None:
             raise UnknownOption(f"--data {name!r} is not one of {', '.join(BENCHMARKS)}.")
 
 
+def _find_benchmarks() -> None:
+    """Let ``benchmarks`` be imported from the checkout that this very Psi runs from: what is measured is that code."""
+    import sys
+
+    import psidebug
+    from psidebug.errors import PsiError
+
+    checkout = Path(psidebug.__file__).resolve().parents[2]
+    if not (checkout / "benchmarks" / "__init__.py").is_file():
+        raise PsiError(
+            "the benchmarks are not part of the installed package: clone the repository of Psi, "
+            "run pip install -e '.[bench]' in it, and psi bench will find them."
+        )
+    sys.path.insert(0, str(checkout))
+
+
 def _peers(
     output: Output, *, quick: bool, seeds: range, data: tuple[str, ...], out: Path, page: Path | None, install: bool
 ) -> Path:
-    from psidebug.bench.peers.command import bench_peers
+    from benchmarks.peers.command import bench_peers
 
     out.mkdir(parents=True, exist_ok=True)
     written = page or out / "peers.md"
@@ -106,7 +126,7 @@ def _peers(
 def _speed(output: Output, *, quick: bool) -> None:
     import dataclasses
 
-    from psidebug.bench.speed import timings
+    from benchmarks.speed.diagnosis import timings
 
     found = []
     for timing in timings(quick=quick):

@@ -1,0 +1,1 @@
+"""How well Psi finds and repairs known errors, and how well its gray boxes follow retraining."""

@@ -1,8 +1,0 @@
-"""The paper's evaluation, repeated: its table and its two figures, with its printed numbers beside ours."""
-
-from __future__ import annotations
-
-from psidebug.bench.paper.cells import CELLS, Cell
-from psidebug.bench.paper.reproduce import reproduce
-
-__all__ = ["CELLS", "Cell", "reproduce"]

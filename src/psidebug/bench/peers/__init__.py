@@ -1,7 +1,0 @@
-"""Psi beside what people use today: every method on the same rows in the same run."""
-
-from __future__ import annotations
-
-from psidebug.bench.peers.command import bench_peers, write_page
-
-__all__ = ["bench_peers", "write_page"]
