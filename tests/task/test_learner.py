@@ -281,12 +281,6 @@ def test_a_class_the_model_never_saw_scores_minus_infinity(planted: Planted) -> 
     assert np.all(np.isfinite(scores[:, :2]))
 
 
-def test_margins_are_advantages_over_the_rivals_in_order() -> None:
-    scores = np.array([[1.0, 4.0, 2.5], [0.0, -1.0, 3.0]])
-    margins = learners.margins(scores, np.array([1, 0]))
-    np.testing.assert_array_equal(margins, [[3.0, 1.5], [1.0, -3.0]])
-
-
 @pytest.mark.parametrize("model", [IsolationForest(n_estimators=3), GaussianMixture(2)], ids=lambda m: type(m).__name__)
 def test_detectors_and_mixtures_are_no_classifiers(planted: Planted, model: Any) -> None:
     import psidebug

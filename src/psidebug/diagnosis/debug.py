@@ -24,10 +24,11 @@ from psidebug.graybox.fidelity import Fidelity, fidelity
 from psidebug.graybox.protocol import GrayBox, LinearGrayBox
 from psidebug.graybox.retrain import Retrain
 from psidebug.inference.estimates import Estimates, no_causes
+from psidebug.margins import loss_weights
 from psidebug.priors import Prior, noise
 from psidebug.slices.slices import common_slices
 from psidebug.sufficiency import Engine, sufficiency
-from psidebug.symptoms import Symptom, log_loss_above_boundary, log_losses
+from psidebug.symptoms import Symptom, log_loss_above_boundary
 from psidebug.task.labels import Codes
 from psidebug.task.task import Task
 
@@ -251,8 +252,7 @@ def _effects(box: GrayBox, task: Task) -> npt.NDArray[np.float64] | None:
     """What the best move of each label takes off the test log loss, by a linear gray box: Σ_tr p_tr c_tri."""
     if not isinstance(box, LinearGrayBox):
         return None
-    weights = np.exp(-box.actual - log_losses(box.actual)[:, None])
-    effects = np.array(box.effects(weights))
+    effects = len(task.test) * box.effects(loss_weights(box.actual))
     effects[np.arange(len(effects)), task.train.codes] = -np.inf
     return np.asarray(effects.max(axis=1))
 

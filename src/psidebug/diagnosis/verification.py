@@ -12,7 +12,7 @@ import numpy.typing as npt
 from psidebug.diagnosis.controls import Change, Controls, highest_losses_moved, moved_at_random, table
 from psidebug.errors import LearnerFailed
 from psidebug.inference.estimates import wilson_interval
-from psidebug.symptoms import log_losses
+from psidebug.margins import is_wrong, log_losses
 from psidebug.task import learner as learners
 from psidebug.task.labels import Codes
 from psidebug.task.task import LabelledSet, Task
@@ -229,7 +229,7 @@ class _Seen:
 
     @cached_property
     def wrong(self) -> Mask:
-        return np.asarray(self.margins.min(axis=1) < 0)
+        return is_wrong(self.margins)
 
     @property
     def errors(self) -> ErrorRate:
@@ -255,9 +255,3 @@ def _lines(name: str, before: ErrorRate, after: ErrorRate, change: Change) -> di
 def _key(codes: Codes) -> bytes:
     """The bytes of the labels, digested: a million of them are not kept for every world."""
     return hashlib.blake2b(np.ascontiguousarray(codes, dtype=np.int32).tobytes(), digest_size=16).digest()
-
-
-def predicted_by(margins: npt.NDArray[np.float64], codes: Codes) -> Codes:
-    """The classes that a model of these margins gives to points of these codes: the rival that is ahead, if one is."""
-    rival = margins.argmin(axis=1)
-    return np.where(margins.min(axis=1) < 0, rival + (rival >= codes), codes)

@@ -15,9 +15,9 @@ from psidebug.diagnosis.causes import Causes
 from psidebug.diagnosis.diagnosis import Diagnosis
 from psidebug.diagnosis.frames import best_of_each_slice
 from psidebug.diagnosis.options import DEFAULT_RATE
-from psidebug.diagnosis.verification import predicted_by
 from psidebug.errors import UnreadableModel
 from psidebug.graybox.protocol import LinearGrayBox
+from psidebug.margins import predicted_by
 from psidebug.models import as_skops
 from psidebug.store.fingerprint import versions
 from psidebug.store.format import SCHEMA, frame_record, library_of, record_of

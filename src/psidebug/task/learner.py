@@ -19,10 +19,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from psidebug.errors import InvalidWeights, LearnerFailed, LearnerMismatch, NotAClassifier, PsiError
-from psidebug.task.labels import Codes
+from psidebug.margins import log_shares
 from psidebug.task.tables import Table, check_finite, column_names
 
-SMOOTHING = 0.01
 Classifier = Any  # anything with scikit-learn's fit, predict, get_params
 
 
@@ -248,31 +247,9 @@ def _raw_scores(model: Classifier, features: Table) -> npt.NDArray[np.float64]:
     return log_shares(probability) if _counts(final_step(model)) else np.log(np.clip(probability, 1e-15, 1.0))
 
 
-def log_shares(shares: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """log((p + a) / (1 + K a)), a = 0.01, of shares p of votes or of training rows over the last axis of K classes.
-
-    A share of exactly 0 says that no such row was seen, not that there is none: its own logarithm would let a few such
-    points decide the log loss. The order of the classes stays, and with it the prediction.
-    """
-    return np.asarray(np.log((shares + SMOOTHING) / (1.0 + shares.shape[-1] * SMOOTHING)))
-
-
 def _counts(model: Classifier) -> bool:
     """Whether probabilities are shares of votes or of rows: trees, forests, bags, nearest neighbours."""
     return any(hasattr(model, name) for name in ("tree_", "estimators_", "n_samples_fit_"))
-
-
-def margins(scores: npt.NDArray[np.float64], codes: Codes) -> npt.NDArray[np.float64]:
-    """Advantages of the right class over each rival, m_tr = f_{y_t} - f_r, shape (points, K-1), rivals in order.
-
-    A point is misclassified when the smallest of its margins is negative.
-    """
-    points, size = scores.shape
-    rivals = np.array([[k for k in range(size) if k != y] for y in range(size)])[codes]
-    right = scores[np.arange(points), codes][:, None]
-    with np.errstate(invalid="ignore"):
-        advantage = right - scores[np.arange(points)[:, None], rivals]
-    return np.asarray(np.where(np.isnan(advantage), 0.0, advantage))
 
 
 def _failed(model: Classifier, error: Exception, features: Table, name: str, what: str) -> LearnerFailed:

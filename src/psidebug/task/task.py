@@ -22,6 +22,7 @@ from psidebug.errors import (
     ShapeMismatch,
     UnsupportedFeatures,
 )
+from psidebug.margins import margins_of, with_signs
 from psidebug.task import learner as learners
 from psidebug.task.encoders import Encoded, encoded
 from psidebug.task.labels import Codes, Encoding, encoding_of, listed
@@ -241,16 +242,7 @@ class Task:
 
     def _margins(self, model: learners.Classifier, on: LabelledSet) -> npt.NDArray[np.float64]:
         scores = learners.scores(model, on.features, self.encoding.native_codes, self.encoding.size)
-        margins = learners.margins(scores, on.codes)
-        smallest = margins.min(axis=1)
-        wrong = self.predict(model, on) != on.codes
-        tiny = np.finfo(np.float64).tiny
-        disagree = np.flatnonzero(wrong != (smallest < 0))
-        nearest = margins[disagree].argmin(axis=1)
-        margins[disagree, nearest] = np.where(wrong[disagree], -tiny, 0.0)
-        right = disagree[~wrong[disagree]]
-        margins[right] = np.maximum(margins[right], 0.0)
-        return margins
+        return with_signs(margins_of(scores, on.codes), wrong=self.predict(model, on) != on.codes)
 
 
 def _predicted(encoding: Encoding, model: learners.Classifier, features: Table, name: str) -> Codes:

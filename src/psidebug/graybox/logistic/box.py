@@ -41,6 +41,7 @@ from psidebug.graybox.logistic.quadratic import Quadratic
 from psidebug.graybox.logistic.reach import own_reach
 from psidebug.graybox.logistic.reading import objective_of
 from psidebug.graybox.protocol import Floats, Worlds
+from psidebug.margins import by_class, margins_of
 from psidebug.task import learner as learners
 from psidebug.task.task import Task
 
@@ -194,16 +195,9 @@ class LogisticBox:
 
     def _gained(self, moved: Floats, right: npt.NDArray[np.intp]) -> Floats:
         """Changes of margins (worlds, points, K-1) from changes of the free classes' scores (points, worlds, F)."""
-        points, worlds, free = moved.shape
-        scores = moved if free > 1 else np.concatenate([np.zeros_like(moved), moved], axis=2)
-        flat = scores.transpose(1, 0, 2).reshape(worlds * points, -1)
-        return learners.margins(flat, np.tile(right, worlds)).reshape(worlds, points, -1)
+        scores = moved if moved.shape[2] > 1 else np.concatenate([np.zeros_like(moved), moved], axis=2)
+        return margins_of(scores.transpose(1, 0, 2), right)
 
     def _signed(self, weights: Floats) -> Floats:
         """Σ_r u_tr (e_{y_t} - e_r) for the free classes, shape (points, F)."""
-        classes = self._likelihood.classes
-        rivals = np.array([[k for k in range(classes) if k != y] for y in range(classes)])
-        signed = np.zeros((len(weights), classes))
-        signed[np.arange(len(weights))[:, None], rivals[self._right]] = -np.asarray(weights)
-        signed[np.arange(len(weights)), self._right] += np.sum(weights, axis=1)
-        return signed[:, classes - self._likelihood.free :]
+        return by_class(weights, self._right)[:, self._likelihood.classes - self._likelihood.free :]
