@@ -117,7 +117,8 @@ def debug(
         height, width, 3); ``images="column"``: a column of the features or metadata holds paths of image files, or
         arrays. ``text="column"``: the column that a person reads.
     rng
-        A seed or a numpy Generator; the same seed gives the same answer.
+        A seed or a numpy Generator; the same seed gives the same answer, unless the learner draws from numpy's global
+        generator, which Psi leaves alone: give such a learner a ``random_state``.
     progress
         Called with (stage, done, total) as the work goes on.
 

@@ -24,7 +24,7 @@ from psidebug.errors import (
 )
 from psidebug.margins import margins_of, with_signs
 from psidebug.task import learner as learners
-from psidebug.task.encoders import Encoded, encoded
+from psidebug.task.final_features import FinalFeatures, blind_to_labels, seen_anew, seen_by
 from psidebug.task.labels import Codes, Encoding, encoding_of, listed
 from psidebug.task.rows import bugs_of, ids_of, places_of, positions_of
 from psidebug.task.tables import Table, as_table, row_count, same_columns, take
@@ -175,15 +175,9 @@ class Task:
         ``rows`` are the positions to train on, all when left out.
         """
         features, weights = self.train.features, self.sample_weight
-        if rows is None and self.encoded is not None:
-            final = learners.refit(
-                self.learner.steps[-1][1],
-                self.encoded.train,
-                self.encoding.native[codes],
-                sample_weight=weights,
-                seed=self.seed,
-            )
-            return self.encoded.with_final(final)
+        if rows is None and (known := self.seen_in_every_world) is not None:
+            final, labels = learners.final_step(self.learner), self.encoding.native[codes]
+            return known.with_final(learners.refit(final, known.train, labels, sample_weight=weights, seed=self.seed))
         if rows is not None:
             features, codes = take(features, rows), codes[rows]
             weights = None if weights is None else weights[rows]
@@ -198,15 +192,32 @@ class Task:
         return np.argsort(plain, kind="stable")
 
     @cached_property
-    def encoded(self) -> Encoded | None:
-        """What the final estimator sees, where the labels have no part in it: the same in every world."""
-        others = (self.test,) if self.validation is None else (self.test, self.validation)
-        return encoded(self.learner, self.train.features, *(each.features for each in others))
+    def seen(self) -> FinalFeatures:
+        """What the final estimator of the learner as it is sees of the task's rows."""
+        labels = self.encoding.native[self.train.codes]
+        return seen_by(
+            self.learner, self._tables, labels, self.encoding, seed=self.seed, came_fitted=self.fitted_by_user
+        )
+
+    @cached_property
+    def seen_in_every_world(self) -> FinalFeatures | None:
+        """What it sees of them when trained anew, whatever the labels; None where these may have a part in it.
+
+        A model that came fitted may have steps that were fitted on other rows, so they are fitted anew.
+        """
+        if not blind_to_labels(self.learner):
+            return None
+        return seen_anew(self.learner, self._tables) if self.fitted_by_user else self.seen
+
+    @property
+    def _tables(self) -> tuple[Table, ...]:
+        parts = (self.train, self.test, self.validation)
+        return tuple(part.features for part in parts if part is not None)
 
     def with_options(self, **options: Any) -> Task:
-        """The task with other options of its learner, such that its features stay the same: encoded once is enough."""
+        """The task with other options of its learner that change nothing of what its final estimator sees."""
         other = replace(self, learner=learners.fresh(self.learner).set_params(**options))
-        vars(other)["encoded"] = self.encoded
+        vars(other)["seen_in_every_world"] = self.seen_in_every_world
         return other
 
     def after(self, codes: Codes) -> Task:

@@ -32,7 +32,6 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from psidebug.errors import UnknownOption
-from psidebug.graybox.features import seen_by_final_step
 from psidebug.graybox.logistic.design import Design
 from psidebug.graybox.logistic.fitted import notes_on_fit, notes_on_separation
 from psidebug.graybox.logistic.gradient import GradientStep
@@ -64,7 +63,7 @@ class LogisticBox:
         self._balance = objective.balance
         self._given, self._right = task.train.codes, task.test.codes
         intercept = bool(learners.final_step(task.learner).fit_intercept)
-        seen = seen_by_final_step(task)
+        seen = task.seen
         if not seen.exact:
             objective = replace(objective, solved=replace(objective.solved, exact=False))
         self._train, self._test = (Design(table, intercept=intercept) for table in (seen.train, seen.test))
