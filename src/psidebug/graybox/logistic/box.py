@@ -39,7 +39,7 @@ from psidebug.graybox.logistic.newton import NewtonStep
 from psidebug.graybox.logistic.quadratic import Quadratic
 from psidebug.graybox.logistic.reach import own_reach
 from psidebug.graybox.logistic.reading import objective_of
-from psidebug.graybox.protocol import Floats, Worlds
+from psidebug.graybox.protocol import Floats, Worlds, solved_once
 from psidebug.margins import by_class, margins_of
 from psidebug.task import learner as learners
 from psidebug.task.task import Task
@@ -98,6 +98,7 @@ class LogisticBox:
         """How the last step was made."""
         return self._step.method
 
+    @solved_once
     def effects(self, weights: Floats) -> Floats:
         """G[i, k] - G[i, y_i], G[i, k] = ρ_i s_i x_i · Σ_a A(Σ_tr u_tr x_t ⊗ (e_{y_t} - e_r))_a (-g_ia(k))."""
         pull = self._step(self._test.gathered(self._signed(weights))[None])[0]
