@@ -25,7 +25,6 @@ from sklearn.svm import SVC, LinearSVC
 import psidebug
 from psidebug.errors import UnsupportedLearner
 from psidebug.graybox.choose import graybox_for
-from psidebug.graybox.features import seen_by_final_step
 from psidebug.graybox.fidelity import fidelity
 from psidebug.graybox.protocol import LinearGrayBox, coefficients_of
 from psidebug.graybox.surrogate import Surrogate, embeddings
@@ -129,7 +128,7 @@ def test_a_curved_learner_gets_a_curved_stand_in_and_a_straight_one_a_straight()
 
 def test_a_tree_ensemble_gives_its_leaves() -> None:
     task = slice_flipped().task(ExtraTreesClassifier(20, min_samples_leaf=3, random_state=0))
-    (rows,) = embeddings(task, seen_by_final_step(task))
+    (rows,) = embeddings(task)
     assert rows.of == "its leaves"
     assert sp.issparse(rows.train)
     np.testing.assert_allclose(rows.train.multiply(rows.train).sum(axis=1), 1.0)
@@ -144,7 +143,7 @@ def test_a_constant_feature_changes_nothing() -> None:
     plain, same = (Surrogate(each.task(GaussianNB())) for each in (data, wider))
     assert np.isfinite(same.effects(weights)).all()
     tasks = [each.task(GaussianNB()) for each in (data, wider)]
-    first, second = (next(embeddings(task, seen_by_final_step(task))) for task in tasks)
+    first, second = (next(embeddings(task)) for task in tasks)
     np.testing.assert_allclose(second.train[:, :-1], first.train, rtol=1e-12)
     assert plain.embedding == same.embedding
 
@@ -152,7 +151,7 @@ def test_a_constant_feature_changes_nothing() -> None:
 def test_sparse_text_behind_a_pipeline_stays_sparse() -> None:
     data = text_like(words=300)
     task = data.task(LinearSVC())
-    (rows,) = embeddings(task, seen_by_final_step(task))
+    (rows,) = embeddings(task)
     assert sp.issparse(rows.train)
     words = np.array(["good fine nice film", "bad poor dull film", "good film", "dull poor script"] * 15, dtype=object)
     labels = ["yes", "no", "yes", "no"] * 15

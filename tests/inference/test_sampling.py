@@ -11,8 +11,9 @@ from psidebug.inference.estimates import Estimates
 from psidebug.inference.linear_learner import LinearLearner
 from psidebug.inference.sampling import rejection, sampling
 from psidebug.inference.tilting import states_without, tilted_towards_absence, tilting
+from psidebug.margins import log_losses
 from psidebug.priors import Prior, noise
-from psidebug.symptoms import LogLossAbove, Symptom, at_least, log_losses, misclassified
+from psidebug.symptoms import LogLossAbove, Symptom, at_least, misclassified
 from tests.inference.tasks import random_learner
 
 SYMPTOMS: list[Symptom] = [

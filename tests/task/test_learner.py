@@ -148,16 +148,28 @@ def test_unset_random_states_are_set_and_set_ones_kept(planted: Planted) -> None
     np.testing.assert_array_equal(fit(fixed, 1), fit(fixed, 2))
 
 
-def test_chance_that_no_random_state_names_is_seeded_and_numpys_own_is_left_alone(planted: Planted) -> None:
-    """In a splitter, say, which is no parameter of the model's."""
+def test_splitters_are_seeded_too_and_the_users_own_are_left_alone(planted: Planted) -> None:
     cv = StratifiedKFold(3, shuffle=True)
     model = CalibratedClassifierCV(LinearSVC(random_state=0), cv=cv)
-    before = np.random.get_state()[1].tolist()  # type: ignore[index]  # noqa: NPY002
     one, same, other = (learners.refit(model, planted.X_train, planted.y_train, seed=seed) for seed in (1, 1, 2))
-    assert np.random.get_state()[1].tolist() == before  # type: ignore[index]  # noqa: NPY002
     probabilities = [each.predict_proba(planted.X_test) for each in (one, same, other)]
     np.testing.assert_array_equal(probabilities[0], probabilities[1])
     assert not np.array_equal(probabilities[0], probabilities[2])
+    assert cv.random_state is None
+
+
+class Drawn(LogisticRegression):  # type: ignore[misc]
+    """Adds noise that it takes from numpy's global generator."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Drawn:
+        super().fit(X, y, sample_weight)
+        self.coef_ += np.random.normal(size=X.shape[1])  # noqa: NPY002
+        return self
+
+
+def test_chance_of_the_global_generator_is_left_to_the_learner_that_takes_it(planted: Planted) -> None:
+    one, other = (learners.refit(Drawn(), planted.X_train, planted.y_train, seed=1) for _ in range(2))
+    assert not np.array_equal(one.coef_, other.coef_)
 
 
 def test_a_learner_that_raises_is_quoted_in_one_line(planted: Planted) -> None:
@@ -279,12 +291,6 @@ def test_a_class_the_model_never_saw_scores_minus_infinity(planted: Planted) -> 
     scores = learners.scores(fitted, planted.X_test, {"bad": 0, "good": 1, "ugly": 2}, 3)
     assert np.all(np.isneginf(scores[:, 2]))
     assert np.all(np.isfinite(scores[:, :2]))
-
-
-def test_margins_are_advantages_over_the_rivals_in_order() -> None:
-    scores = np.array([[1.0, 4.0, 2.5], [0.0, -1.0, 3.0]])
-    margins = learners.margins(scores, np.array([1, 0]))
-    np.testing.assert_array_equal(margins, [[3.0, 1.5], [1.0, -3.0]])
 
 
 @pytest.mark.parametrize("model", [IsolationForest(n_estimators=3), GaussianMixture(2)], ids=lambda m: type(m).__name__)

@@ -28,6 +28,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 import psidebug
 from psidebug import errors
 from psidebug.errors import PsiError
+from psidebug.task.data import LabelledSet
 from psidebug.task.task import Task
 from tests.conftest import (
     Planted,
@@ -712,3 +713,13 @@ def test_xgboost_takes_labels_of_any_kind(classes: tuple[Any, Any]) -> None:
     assert task.encoding.classes == classes
     again = refit(task, task.train.codes)
     assert np.array_equal(task.predict(again, task.test), task.predicted)
+
+
+def test_margins_of_the_tasks_own_model_are_looked_up_and_cannot_be_spoilt() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(120, 3)), rng.integers(2, size=120)
+    task = Task.of(LogisticRegression(), X, y, X[:40], y[:40])
+    first = task.margins(task.learner, task.test)
+    np.testing.assert_array_equal(first, task.margins(task.learner, LabelledSet(task.test.features, task.test.codes)))
+    first[:] = 0.0
+    assert task.margins(task.learner, task.test).any()

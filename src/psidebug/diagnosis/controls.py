@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import binom
 
-from psidebug.symptoms import log_losses
+from psidebug.margins import best_rival, log_losses
 from psidebug.task.labels import Codes
 
 if TYPE_CHECKING:
@@ -102,8 +102,7 @@ def highest_losses_moved(given: Codes, margins: npt.NDArray[np.float64], count: 
     """
     control = given.copy()
     chosen = np.argsort(-log_losses(margins), kind="stable")[:count]
-    rival = margins[chosen].argmin(axis=1)
-    control[chosen] = rival + (rival >= given[chosen])  # the r-th class other than the given one
+    control[chosen] = best_rival(margins[chosen], given[chosen])
     return control
 
 

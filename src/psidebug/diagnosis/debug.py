@@ -23,10 +23,11 @@ from psidebug.graybox.fidelity import Fidelity, fidelity
 from psidebug.graybox.protocol import GrayBox, LinearGrayBox
 from psidebug.graybox.retrain import Retrain
 from psidebug.inference.estimates import Estimates, no_causes
+from psidebug.margins import loss_weights
 from psidebug.policy import DEFAULT_RATE, LEAST_RATE, LEAST_SHARE_OF_THE_WAY, MOST_RATE
 from psidebug.priors import Prior, noise
 from psidebug.sufficiency import Engine, sufficiency
-from psidebug.symptoms import Symptom, log_loss_above_boundary, log_losses
+from psidebug.symptoms import Symptom, log_loss_above_boundary
 from psidebug.task.labels import Codes
 from psidebug.task.task import Task
 from psidebug.training.trainer import Trainer
@@ -110,7 +111,8 @@ def debug(
         height, width, 3); ``images="column"``: a column of the features or metadata holds paths of image files, or
         arrays. ``text="column"``: the column that a person reads.
     rng
-        A seed or a numpy Generator; the same seed gives the same answer.
+        A seed or a numpy Generator; the same seed gives the same answer, unless the learner draws from numpy's global
+        generator, which Psi leaves alone: give such a learner a ``random_state``.
     progress
         Called with (stage, done, total) as the work goes on.
 
@@ -239,8 +241,7 @@ def _effects(box: GrayBox, task: Task) -> npt.NDArray[np.float64] | None:
     """What the best move of each label takes off the test log loss, by a linear gray box: Σ_tr p_tr c_tri."""
     if not isinstance(box, LinearGrayBox):
         return None
-    weights = np.exp(-box.actual - log_losses(box.actual)[:, None])
-    effects = np.array(box.effects(weights))
+    effects = len(task.test) * box.effects(loss_weights(box.actual))
     effects[np.arange(len(effects)), task.train.codes] = -np.inf
     return np.asarray(effects.max(axis=1))
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from psidebug.errors import InvalidPrior, InvalidSymptom, UnknownOption
 from psidebug.graybox.choose import check_name, graybox_for
 from psidebug.graybox.protocol import GrayBox
+from psidebug.margins import is_wrong
 from psidebug.policy import DEFAULT_RATE
 from psidebug.priors import Prior, noise, noise_by_group
 from psidebug.sufficiency import ENGINES, Engine
@@ -23,7 +24,7 @@ SYMPTOMS: dict[str, Callable[[npt.NDArray[np.float64], npt.NDArray[np.intp]], Sy
     "log_loss": log_loss_above_boundary,
     "misclassified": lambda margins, bugs: misclassified(*bugs.tolist()),
     "half": lambda margins, bugs: at_least(len(bugs) // 2 + 1, bugs.tolist()),
-    "errors": lambda margins, bugs: at_least(max(int((margins.min(axis=1) < 0).sum()) - len(bugs) // 2, 1)),
+    "errors": lambda margins, bugs: at_least(max(int(is_wrong(margins).sum()) - len(bugs) // 2, 1)),
 }
 
 

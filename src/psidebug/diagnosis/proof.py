@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from psidebug.changes import NOTHING, Change, Relabel
 from psidebug.diagnosis.controls import Controls, highest_losses_moved, moved_at_random
-from psidebug.diagnosis.verification import ErrorRate, Mask, Verification, predicted_by
+from psidebug.diagnosis.verification import ErrorRate, Mask, Verification
 from psidebug.errors import LearnerFailed
+from psidebug.margins import is_wrong, log_losses, predicted_by
 from psidebug.policy import REPRODUCED
-from psidebug.symptoms import log_losses
 from psidebug.task.task import Task
 from psidebug.training.trainer import Trainer
 
@@ -107,7 +107,7 @@ class _Model:
 
     @cached_property
     def wrong(self) -> Mask:
-        return np.asarray(self.margins.min(axis=1) < 0)
+        return is_wrong(self.margins)
 
     @property
     def errors(self) -> ErrorRate:

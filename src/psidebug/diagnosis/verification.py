@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from psidebug.diagnosis.controls import Change, table
 from psidebug.inference.estimates import wilson_interval
-from psidebug.task.labels import Codes
 
 Mask = npt.NDArray[np.bool_]
 
@@ -116,9 +115,3 @@ def _lines(name: str, before: ErrorRate, after: ErrorRate, change: Change) -> di
         f"{name} change": str(change),
         f"{name} change, p": f"{change.p_value:.2g}",
     }
-
-
-def predicted_by(margins: npt.NDArray[np.float64], codes: Codes) -> Codes:
-    """The classes that a model of these margins gives to points of these codes: the rival that is ahead, if one is."""
-    rival = margins.argmin(axis=1)
-    return np.where(margins.min(axis=1) < 0, rival + (rival >= codes), codes)

@@ -39,7 +39,6 @@ from psidebug.evidence.speakers import (
     out_of_bag,
     stacked,
 )
-from psidebug.graybox.features import seen_by_final_step
 from psidebug.task import learner as learners
 from psidebug.task.tables import Table, is_frame, take
 from psidebug.task.task import Task
@@ -67,8 +66,7 @@ class Panel:
         self.folds = np.empty(len(self._order), dtype=np.intp)
         self.folds[self._order] = folds_of(self.task.train.codes[self._order], chance)
         self.test_folds = folds_of(self.task.test.codes, chance)
-        seen = seen_by_final_step(self.task)
-        tables = _matrix(seen.train), _matrix(seen.test)
+        tables = _matrix(self.task.seen.train), _matrix(self.task.seen.test)
         numbers = tables[0] is not None and tables[1] is not None and tables[0].shape[1] == tables[1].shape[1]
         self.speakers = [
             *self._own(*(tables if numbers else (None, None))),
@@ -107,7 +105,7 @@ class Panel:
         ways: list[Speaker] = []
         for name, on_test, trained in ((OWN, False, self._fit), (OWN_ON_TEST, True, self._fit_on_test)):
             in_folds = self._in_folds(name, trained, self._scores, of_training_rows=not on_test)
-            if train is None or not leaves_out(estimator) or not (estimator is task.learner or task.encoded):
+            if train is None or not leaves_out(estimator) or task.seen_in_every_world is None:
                 ways.append(in_folds)
                 continue
             at_once = AtOnce(

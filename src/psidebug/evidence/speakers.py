@@ -24,6 +24,7 @@ from psidebug.errors import UnsupportedLearner
 from psidebug.graybox.logistic.design import Design
 from psidebug.graybox.logistic.left_out import left_out_scores, possible
 from psidebug.graybox.logistic.reading import objective_of
+from psidebug.margins import log_shares
 from psidebug.task import learner as learners
 from psidebug.task.data import LabelledSet
 from psidebug.task.labels import Codes
@@ -202,7 +203,7 @@ def out_of_bag(model: ExtraTreesClassifier, task: Task) -> Floats:
     shares = np.asarray(model.oob_decision_function_)
     full = np.full((len(shares), task.encoding.size), -np.inf)
     known = [task.encoding.native_codes[value] for value in model.classes_.tolist()]
-    full[:, known] = learners.log_shares(np.where(np.isfinite(shares), shares, 1.0 / len(known)))
+    full[:, known] = log_shares(np.where(np.isfinite(shares), shares, 1.0 / len(known)))
     return full
 
 

@@ -33,6 +33,7 @@ from scipy.stats import rankdata
 from psidebug.errors import LearnerFailed, UnknownOption
 from psidebug.graybox.protocol import Floats, GrayBox, LinearGrayBox, Worlds
 from psidebug.graybox.retrain import Retrain
+from psidebug.margins import is_wrong, log_losses, loss_weights
 from psidebug.task.labels import Codes
 from psidebug.task.task import Task
 
@@ -120,7 +121,7 @@ def fidelity(
         raise UnknownOption(f"fits={fits!r} is too few to compare with: give a whole number from {LEAST_FITS}.")
     chance = np.random.default_rng(task.seed) if rng is None else rng
     actual = task.margins(task.learner, task.test)
-    weights = np.exp(-actual - _losses(actual)[:, None]) / len(actual)
+    weights = loss_weights(actual)
     order, labels = _ranked(graybox, task, weights, suspects, proposed, chance)
 
     known = _nearest_group(task, retrained)
@@ -137,7 +138,7 @@ def fidelity(
         groups = np.concatenate([known[0][None], groups])
         group_margins = np.concatenate([known[1][None], group_margins])
     predicted = graybox.margins(groups)
-    said, seen = ((predicted - actual) * weights).sum(axis=(1, 2)), -_losses(group_margins).mean(axis=1)
+    said, seen = ((predicted - actual) * weights).sum(axis=(1, 2)), -log_losses(group_margins).mean(axis=1)
     finite = np.isfinite(said) & np.isfinite(seen)  # a world that lost a class has an infinite loss
     return Fidelity(
         graybox=graybox.name,
@@ -219,7 +220,7 @@ def _agreement(predicted: Floats, real: Floats, actual: Floats, *, about_mean: b
     return Agreement(
         worlds=len(real),
         rank_correlation=_rank_correlation((said - centre[0]).ravel(), (seen - centre[1]).ravel()),
-        sign_agreement=float(((predicted.min(axis=2) < 0) == (real.min(axis=2) < 0)).mean()) if len(real) else nothing,
+        sign_agreement=float((is_wrong(predicted) == is_wrong(real)).mean()) if len(real) else nothing,
         slope=float((said * seen).sum() / (said**2).sum()) if said.any() else nothing,
         relative_error=float(np.median(np.abs(said - seen)[moved] / np.abs(seen[moved]))) if moved.any() else nothing,
     )
@@ -241,8 +242,3 @@ def _rank_correlation(left: Floats, right: Floats) -> float:
 
 def _counted(labels: int) -> str:
     return "1 label" if labels == 1 else f"{labels} labels"
-
-
-def _losses(margins: Floats) -> Floats:
-    """log(1 + Σ_r exp(-m_r)) over the last axis."""
-    return np.asarray(np.logaddexp.reduce(-margins, axis=-1, initial=0.0))

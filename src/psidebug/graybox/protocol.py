@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable
+from functools import wraps
+from typing import Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 Worlds = npt.NDArray[np.intp]
+Box = TypeVar("Box")
 
 
 class GrayBox(Protocol):
@@ -34,6 +37,25 @@ class LinearGrayBox(GrayBox, Protocol):
         Nothing of size points × N is built; the effect of the given label is 0.
         """
         ...
+
+
+def solved_once(effects: Callable[[Box, Floats], Floats]) -> Callable[[Box, Floats], Floats]:
+    """The method ``effects`` of a linear gray box, made to remember its last answer, which may not be written to.
+
+    A diagnosis asks for the effects on the log loss three times: for the slices, for PS and for the fidelity. Each
+    answer is a linear system solved, or a pass over all trees, for the same weights u_tr = p_tr / |Δ|.
+    """
+
+    @wraps(effects)
+    def remembering(box: Box, weights: Floats) -> Floats:
+        known: tuple[Floats, Floats] | None = vars(box).get("_last_effects")
+        if known is None or not np.array_equal(known[0], weights):
+            answer = np.asarray(effects(box, weights))
+            answer.setflags(write=False)
+            known = vars(box)["_last_effects"] = np.array(weights), answer
+        return known[1]
+
+    return remembering
 
 
 def coefficients_of(graybox: LinearGrayBox, points: npt.NDArray[np.intp]) -> Floats:

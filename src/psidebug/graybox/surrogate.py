@@ -31,11 +31,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
 
 from psidebug.errors import UnsupportedLearner
-from psidebug.graybox.features import Seen, seen_by_final_step
 from psidebug.graybox.logistic import LogisticBox
 from psidebug.graybox.protocol import Floats, Worlds
 from psidebug.task import learner as learners
 from psidebug.task.data import LabelledSet
+from psidebug.task.final_features import FinalFeatures
 from psidebug.task.tables import Table, is_frame
 from psidebug.task.task import Task
 from psidebug.training.trainer import Trainer
@@ -63,8 +63,8 @@ class Surrogate:
     def __init__(self, task: Task, *, because: str = "") -> None:
         self._because = because
         self.actual: Floats = task.margins(task.learner, task.test)
-        self._seen = seen_by_final_step(task)
-        fitted = [(each.of, LogisticBox(_stand_in(task, each))) for each in embeddings(task, self._seen)]
+        self._notes = task.seen.notes
+        fitted = [(each.of, LogisticBox(_stand_in(task, each))) for each in embeddings(task)]
         self.embedding, self._box = max(fitted, key=lambda each: _agreement(each[1].actual, self.actual))
         self.scale = float(np.abs(self.actual).mean() / (np.abs(self._box.actual).mean() or 1.0))
         """κ: one unit of the stand-in's log odds in the learner's units."""
@@ -73,7 +73,7 @@ class Surrogate:
     def notes(self) -> tuple[str, ...]:
         """What stands in for what and why, and what a reader of the answers should know."""
         why = f"{self._because}, so " if self._because else ""
-        return (f"{why}a logistic surrogate on {self.embedding} stands in", *self._seen.notes, *self._box.notes)
+        return (f"{why}a logistic surrogate on {self.embedding} stands in", *self._notes, *self._box.notes)
 
     def effects(self, weights: Floats) -> Floats:
         """κ times the stand-in's effects, shape (N, K)."""
@@ -90,18 +90,18 @@ class Surrogate:
         return np.asarray(self.actual[chosen] + self.scale * moved)
 
 
-def embeddings(task: Task, seen: Seen) -> Iterator[Embedding]:
+def embeddings(task: Task) -> Iterator[Embedding]:
     """Leaves, if the final estimator has them; else its features and, where they are dense and few, their kernel.
 
     Raises :class:`UnsupportedLearner` if what reaches the final estimator is not all numbers.
     """
     model = learners.final_step(task.learner)
-    leaves = _leaves(model, seen)
+    leaves = _leaves(model, task.seen)
     if leaves is not None:
         encoder = OneHotEncoder(handle_unknown="ignore").fit(leaves[0])
         yield _of_unit_length("its leaves", encoder.transform(leaves[0]), encoder.transform(leaves[1]))
         return
-    numbers = [_numbers(table, type(model).__name__) for table in (seen.train, seen.test)]
+    numbers = [_numbers(table, type(model).__name__) for table in (task.seen.train, task.seen.test)]
     sparse = sp.issparse(numbers[0])
     scaler = (MaxAbsScaler() if sparse else StandardScaler()).fit(numbers[0])
     features = _of_unit_length("its features", scaler.transform(numbers[0]), scaler.transform(numbers[1]))
@@ -114,7 +114,7 @@ def embeddings(task: Task, seen: Seen) -> Iterator[Embedding]:
         )
 
 
-def _leaves(model: Any, seen: Seen) -> list[npt.NDArray[Any]] | None:
+def _leaves(model: Any, seen: FinalFeatures) -> list[npt.NDArray[Any]] | None:
     """Leaves (rows, trees) of the training and test rows; None for a model without trees.
 
     Having ``apply`` proves nothing: XGBClassifier has it with booster="gblinear" too, and raises.

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from psidebug.margins import is_wrong
 from psidebug.priors import Codes, Floats
 
 Points = npt.NDArray[np.intp]
@@ -92,10 +93,7 @@ class MovedLabels:
         """
         if self.learner.classes > 2:
             return np.stack(
-                [
-                    (self.margins(world, each)[:, points].min(axis=2) < 0).sum(axis=1)
-                    for world, each in enumerate(margins)
-                ]
+                [is_wrong(self.margins(world, each)[:, points]).sum(axis=1) for world, each in enumerate(margins)]
             )
         order, table = self.learner.strongest_first
         here = margins[:, points, 0].astype(table.dtype)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import psidebug
 from psidebug.diagnosis.diagnosis import Diagnosis
 from psidebug.diagnosis.frames import best_of_each_slice
-from psidebug.diagnosis.verification import predicted_by
+from psidebug.margins import predicted_by
 from psidebug.slices.conditions import Condition
 from psidebug.store.contents import unexplained
 from psidebug.store.fingerprint import fingerprint_of, versions

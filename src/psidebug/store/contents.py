@@ -14,9 +14,9 @@ import psidebug
 from psidebug.diagnosis.causes import Causes
 from psidebug.diagnosis.diagnosis import Diagnosis
 from psidebug.diagnosis.frames import best_of_each_slice
-from psidebug.diagnosis.verification import predicted_by
 from psidebug.errors import UnreadableModel
 from psidebug.graybox.protocol import LinearGrayBox
+from psidebug.margins import predicted_by
 from psidebug.models import as_skops
 from psidebug.policy import DEFAULT_RATE
 from psidebug.store.fingerprint import versions

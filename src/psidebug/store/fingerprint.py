@@ -46,11 +46,9 @@ def learner_text(learner: Any, *, seed: int) -> str:
     """
     name = f"{type(learner).__module__}.{type(learner).__qualname__}"
     parameters = learner.get_params(deep=True) if hasattr(learner, "get_params") else {}
-    for key, value in parameters.items():
-        if key.split("__")[-1] == "random_state" and isinstance(value, int) and value == seed:
-            parameters[key] = None
-    told = [f"{key}={_parameter_text(value)}" for key, value in sorted(parameters.items())]
-    return f"{name}({', '.join(told)})"
+    told = ", ".join(f"{key}={_parameter_text(value)}" for key, value in sorted(parameters.items()))
+    open_seed = re.compile(rf"random_state=({seed}\b|'deprecated')")
+    return f"{name}({open_seed.sub('random_state=None', told)})"
 
 
 def _parameter_text(value: Any) -> str:

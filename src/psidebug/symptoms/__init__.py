@@ -8,7 +8,7 @@ with ``&``, ``|`` and ``~``.
 from __future__ import annotations
 
 from psidebug.symptoms.combined import And, Not, Or
-from psidebug.symptoms.log_loss import LogLossAbove, log_loss_above_boundary, log_losses
+from psidebug.symptoms.log_loss import LogLossAbove, log_loss_above_boundary
 from psidebug.symptoms.misclassified import Misclassified, at_least, misclassified
 from psidebug.symptoms.symptom import Changes, Linearisation, Margins, Symptom
 
@@ -24,6 +24,5 @@ __all__ = [
     "Symptom",
     "at_least",
     "log_loss_above_boundary",
-    "log_losses",
     "misclassified",
 ]

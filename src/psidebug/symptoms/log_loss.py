@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from psidebug.errors import InvalidSymptom
+from psidebug.margins import is_wrong, log_losses, loss_weights, rival_probabilities
 from psidebug.symptoms.misclassified import check_points
 from psidebug.symptoms.symptom import Floats, Linearisation, Margins, Symptom, Truths
 
@@ -47,7 +48,7 @@ class LogLossAbove(Symptom):
         """Minus the gradient of the loss: p_tr, the probability given to each rival."""
         chosen = list(range(margins.shape[1])) if self.of is None else list(self.of)
         pull = np.zeros(margins.shape[1:])
-        pull[chosen] = np.exp(-margins[:, chosen] - log_losses(margins[:, chosen])[:, :, None]).mean(axis=0)
+        pull[chosen] = rival_probabilities(margins[:, chosen]).mean(axis=0)
         return np.asarray(pull / pull.sum())
 
     def renumbered(self, position_of: Mapping[int, int]) -> Symptom:
@@ -57,22 +58,14 @@ class LogLossAbove(Symptom):
     def linearised(self, margins: Margins) -> Linearisation:
         """Its tangent: ∂loss/∂m_tr = -p_tr, the probability the classifier gives to rival r."""
         chosen = list(range(len(margins))) if self.of is None else list(self.of)
-        losses = log_losses(margins[chosen])
         weights = np.zeros_like(margins)
-        weights[chosen] = np.exp(-margins[chosen] - losses[:, None]) / len(chosen)
-        return Linearisation(weights, threshold=float(losses.mean()) - self.threshold, exact=False)
+        weights[chosen] = loss_weights(margins[chosen])
+        loss = float(log_losses(margins[chosen]).mean())
+        return Linearisation(weights, threshold=loss - self.threshold, exact=False)
 
     def __str__(self) -> str:
         where = "the test set" if self.of is None else f"{len(self.of)} test points"
         return f"the log loss on {where} is above {self.threshold:.4g}"
-
-
-def log_losses(margins: Margins) -> npt.NDArray[np.float64]:
-    """log(1 + Σ_r exp(-m_r)) over the last axis: the log loss of each point, without overflow."""
-    largest = np.maximum(-margins.min(axis=-1), 0.0)
-    finite = np.where(np.isfinite(largest), largest, 0.0)
-    with np.errstate(over="ignore"):
-        return np.asarray(finite + np.log(np.exp(-finite) + np.exp(-margins - finite[..., None]).sum(axis=-1)))
 
 
 def log_loss_above_boundary(margins: Margins, bugs: npt.NDArray[np.intp], share: float = 1.0) -> LogLossAbove:
@@ -84,7 +77,7 @@ def log_loss_above_boundary(margins: Margins, bugs: npt.NDArray[np.intp], share:
     the way only.
     """
     losses = log_losses(margins)
-    wrong = margins.min(axis=1) < 0
+    wrong = is_wrong(margins)
     wrong[bugs] = False
     watched = np.flatnonzero(~wrong)
     excess = np.maximum(losses[bugs] - np.log(2.0), 0.0).sum()

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from psidebug.errors import InvalidSymptom
+from psidebug.margins import is_wrong
 from psidebug.symptoms.symptom import Changes, Floats, Linearisation, Margins, Symptom, Truths
 
 
@@ -39,7 +40,7 @@ class Misclassified(Symptom):
 
     def holds(self, margins: Margins) -> Truths:
         """Count of points whose smallest margin is negative, compared with ``at_least``."""
-        return np.asarray((self._watched(margins).min(axis=2) < 0).sum(axis=1) >= self.at_least)
+        return np.asarray(is_wrong(self._watched(margins)).sum(axis=1) >= self.at_least)
 
     def severity(self, margins: Margins) -> Floats:
         """Minus the margin of the point whose turning would make φ go: the ``at_least``-th smallest."""

@@ -8,21 +8,20 @@ from __future__ import annotations
 import copy
 import re
 import warnings
-from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import BaseCrossValidator, BaseShuffleSplit
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from psidebug.errors import InvalidWeights, LearnerFailed, LearnerMismatch, NotAClassifier, PsiError
-from psidebug.task.labels import Codes
+from psidebug.margins import log_shares
 from psidebug.task.tables import Table, check_finite, column_names
 
-SMOOTHING = 0.01
 Classifier = Any  # anything with scikit-learn's fit, predict, get_params
 
 
@@ -97,34 +96,6 @@ def takes_only_codes(model: Classifier) -> bool:
     return type(final_step(model)).__module__.split(".")[0] == "xgboost"
 
 
-def before_final_step(model: Classifier, features: Table) -> Table:
-    """The features as the final estimator sees them: through every earlier step of a fitted Pipeline."""
-    for earlier in _before_final(model):
-        features = earlier.transform(features)
-    return features
-
-
-def trained_before_final_step(model: Classifier, features: Table, labels: npt.NDArray[Any], *, seed: int) -> Table:
-    """The features as the final estimator sees them in a fit: by ``fit_transform`` of fresh copies of the steps."""
-    with _seeded(seed), warnings.catch_warnings(action="ignore"):
-        for earlier in _before_final(model):
-            features = fresh(earlier).fit_transform(features, labels)
-    return features
-
-
-def earlier_parts(model: Classifier) -> list[Any]:
-    """All that the steps before the final estimator are made of, parts of parts included."""
-    return [part for earlier in _before_final(model) for part in earlier.get_params().values()]
-
-
-def _before_final(model: Classifier) -> Iterator[Any]:
-    """The earlier steps of each (nested) Pipeline, as a Pipeline."""
-    while hasattr(model, "steps"):
-        if len(model.steps) > 1:
-            yield model[:-1]
-        model = model.steps[-1][1]
-
-
 def fresh(model: Any) -> Any:
     """An unfitted copy, with the same options."""
     if isinstance(model, list | tuple):
@@ -135,6 +106,25 @@ def fresh(model: Any) -> Any:
         return clone(model)
     except RuntimeError:  # clone wants the very objects back that it gave, and CatBoost copies lists and dicts
         return type(model)(**{name: fresh(value) for name, value in model.get_params(deep=False).items()})
+
+
+def seeded(model: Any, seed: int) -> Any:
+    """An unfitted copy in which every ``random_state`` left open is set, those of splitters given as ``cv`` too."""
+    again = fresh(model)
+    options = again.get_params()
+    unset = [key for key in options if key.split("__")[-1] == "random_state" and _left_open(options, key)]
+    if unset:
+        again.set_params(**dict.fromkeys(unset, seed))
+    for value in options.values():
+        if isinstance(value, BaseCrossValidator | BaseShuffleSplit) and getattr(value, "random_state", seed) is None:
+            value.random_state = seed  # the copy's own splitter
+    return again
+
+
+def _left_open(options: dict[str, Any], key: str) -> bool:
+    """Whether this ``random_state`` is not set; a TargetEncoder's says "deprecated", and may be set if it shuffles."""
+    unused = options.get(f"{key.removesuffix('random_state')}shuffle") is False
+    return options[key] is None or (isinstance(options[key], str) and not unused)
 
 
 def check_takes_weights(model: Classifier) -> None:
@@ -167,32 +157,22 @@ def refit(
     sample_weight: npt.NDArray[np.float64] | None = None,
     quiet: bool = True,
 ) -> Classifier:
-    """A copy of the classifier, fitted on these labels; chance left open is seeded, so that it can be repeated."""
+    """A copy of the classifier, fitted on these labels; its open ``random_state`` are set, so that it can be repeated.
+
+    A learner that draws from numpy's global generator is left to it: Psi neither seeds that generator nor sets its
+    state, which belong to the whole process, and cannot repeat such a fit. Give the learner a ``random_state``.
+    """
     try:
-        again = fresh(model)
-        unset = [
-            key for key, value in again.get_params().items() if key.split("__")[-1] == "random_state" and value is None
-        ]
-        if unset:
-            again.set_params(**dict.fromkeys(unset, seed))
-        with _seeded(seed), warnings.catch_warnings():
+        again = seeded(model, seed)
+        with warnings.catch_warnings():
+            # Of a random_state that is on its way out, which is set here and not by the user.
+            warnings.filterwarnings("ignore", message=r".*random_state.*deprecated", category=FutureWarning)
             if quiet:
                 warnings.simplefilter("ignore")
             again.fit(features, labels, **_weights_argument(again, sample_weight))
     except Exception as error:
         raise _failed(model, error, features, "X_train", "could not be fitted") from error
     return again
-
-
-@contextmanager
-def _seeded(seed: int) -> Iterator[None]:
-    """Seed numpy's global generator, which chance without a ``random_state`` comes from, and put it back after."""
-    before = np.random.get_state()  # noqa: NPY002
-    np.random.seed(seed)  # noqa: NPY002
-    try:
-        yield
-    finally:
-        np.random.set_state(before)  # noqa: NPY002
 
 
 def predict(model: Classifier, features: Table, *, name: str) -> list[Any]:
@@ -260,31 +240,9 @@ def _raw_scores(model: Classifier, features: Table) -> npt.NDArray[np.float64]:
     return log_shares(probability) if _counts(final_step(model)) else np.log(np.clip(probability, 1e-15, 1.0))
 
 
-def log_shares(shares: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """log((p + a) / (1 + K a)), a = 0.01, of shares p of votes or of training rows over the last axis of K classes.
-
-    A share of exactly 0 says that no such row was seen, not that there is none: its own logarithm would let a few such
-    points decide the log loss. The order of the classes stays, and with it the prediction.
-    """
-    return np.asarray(np.log((shares + SMOOTHING) / (1.0 + shares.shape[-1] * SMOOTHING)))
-
-
 def _counts(model: Classifier) -> bool:
     """Whether probabilities are shares of votes or of rows: trees, forests, bags, nearest neighbours."""
     return any(hasattr(model, name) for name in ("tree_", "estimators_", "n_samples_fit_"))
-
-
-def margins(scores: npt.NDArray[np.float64], codes: Codes) -> npt.NDArray[np.float64]:
-    """Advantages of the right class over each rival, m_tr = f_{y_t} - f_r, shape (points, K-1), rivals in order.
-
-    A point is misclassified when the smallest of its margins is negative.
-    """
-    points, size = scores.shape
-    rivals = np.array([[k for k in range(size) if k != y] for y in range(size)])[codes]
-    right = scores[np.arange(points), codes][:, None]
-    with np.errstate(invalid="ignore"):
-        advantage = right - scores[np.arange(points)[:, None], rivals]
-    return np.asarray(np.where(np.isnan(advantage), 0.0, advantage))
 
 
 def _failed(model: Classifier, error: Exception, features: Table, name: str, what: str) -> LearnerFailed:

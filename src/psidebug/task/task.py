@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from psidebug.errors import LearnerFailed
+from psidebug.margins import margins_of, with_signs
 from psidebug.task import learner as learners
 from psidebug.task.data import Data, LabelledSet
-from psidebug.task.encoders import Encoded, encoded
+from psidebug.task.final_features import FinalFeatures, blind_to_labels, seen_anew, seen_by
 from psidebug.task.labels import Codes, Encoding
 from psidebug.task.rows import bugs_of
 from psidebug.task.tables import Table
@@ -130,15 +131,32 @@ class Task:
     # ── the learner, asked ──
 
     @cached_property
-    def encoded(self) -> Encoded | None:
-        """What the final estimator sees, where the labels have no part in it: the same in every world."""
-        others = (self.test,) if self.validation is None else (self.test, self.validation)
-        return encoded(self.learner, self.train.features, *(each.features for each in others))
+    def seen(self) -> FinalFeatures:
+        """What the final estimator of the learner as it is sees of the task's rows."""
+        labels = self.encoding.native[self.train.codes]
+        return seen_by(
+            self.learner, self._tables, labels, self.encoding, seed=self.seed, came_fitted=self.fitted_by_user
+        )
+
+    @cached_property
+    def seen_in_every_world(self) -> FinalFeatures | None:
+        """What it sees of them when trained anew, whatever the labels; None where these may have a part in it.
+
+        A model that came fitted may have steps that were fitted on other rows, so they are fitted anew.
+        """
+        if not blind_to_labels(self.learner):
+            return None
+        return seen_anew(self.learner, self._tables) if self.fitted_by_user else self.seen
+
+    @property
+    def _tables(self) -> tuple[Table, ...]:
+        parts = (self.train, self.test, self.validation)
+        return tuple(part.features for part in parts if part is not None)
 
     def with_options(self, **options: Any) -> Task:
-        """The task with other options of its learner, such that its features stay the same: encoded once is enough."""
+        """The task with other options of its learner that change nothing of what its final estimator sees."""
         other = replace(self, learner=learners.fresh(self.learner).set_params(**options))
-        vars(other)["encoded"] = self.encoded
+        vars(other)["seen_in_every_world"] = self.seen_in_every_world
         return other
 
     def predict(self, model: learners.Classifier, on: LabelledSet) -> Codes:
@@ -160,16 +178,7 @@ class Task:
 
     def _margins(self, model: learners.Classifier, on: LabelledSet) -> npt.NDArray[np.float64]:
         scores = learners.scores(model, on.features, self.encoding.native_codes, self.encoding.size)
-        margins = learners.margins(scores, on.codes)
-        smallest = margins.min(axis=1)
-        wrong = self.predict(model, on) != on.codes
-        tiny = np.finfo(np.float64).tiny
-        disagree = np.flatnonzero(wrong != (smallest < 0))
-        nearest = margins[disagree].argmin(axis=1)
-        margins[disagree, nearest] = np.where(wrong[disagree], -tiny, 0.0)
-        right = disagree[~wrong[disagree]]
-        margins[right] = np.maximum(margins[right], 0.0)
-        return margins
+        return with_signs(margins_of(scores, on.codes), wrong=self.predict(model, on) != on.codes)
 
 
 def _predicted(encoding: Encoding, model: learners.Classifier, features: Table, name: str) -> Codes:

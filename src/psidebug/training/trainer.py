@@ -115,7 +115,7 @@ class Trainer:
         """The same of several changes, in their order; those that are not known run on the back end."""
         new = {each.key: each for each in changes if not self.knows(each)}
         if len(new) > 1:
-            _ = self.task.encoded  # once, and not in every process
+            _ = self.task.seen_in_every_world  # once, and not in every process
         answers = self._backend.map(_trained, [(self.task, each, self._one_thread) for each in new.values()])
         for change in changes:
             if new.pop(change.key, None) is not None:
@@ -161,9 +161,9 @@ def _trained(task: Task, change: Change, one_thread: bool) -> Trained | LearnerF
 def _model(task: Task, data: Data, *, same_features: bool) -> learners.Classifier:
     """The learner on these data; steps blind to labels are not fitted again where the features are the same."""
     labels, weights = data.encoding.native[data.train.codes], data.sample_weight
-    if same_features and (encoded := task.encoded) is not None:
-        final = task.learner.steps[-1][1]
-        return encoded.with_final(learners.refit(final, encoded.train, labels, sample_weight=weights, seed=task.seed))
+    if same_features and (seen := task.seen_in_every_world) is not None:
+        final = learners.final_step(task.learner)
+        return seen.with_final(learners.refit(final, seen.train, labels, sample_weight=weights, seed=task.seed))
     return learners.refit(task.learner, data.train.features, labels, sample_weight=weights, seed=task.seed)
 
 

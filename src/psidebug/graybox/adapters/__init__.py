@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from psidebug.errors import LearnerMismatch, UnsupportedLearner
-from psidebug.graybox.features import seen_by_final_step
 from psidebug.graybox.trees.fitted import Fitted
 from psidebug.graybox.trees.profile import Profile
 from psidebug.task import learner as learners
@@ -59,7 +58,7 @@ def profile_of(task: Task) -> Profile:
             f"this {name} knows the classes {np.asarray(model.classes_).tolist()[:6]}, the labels have "
             f"{list(task.encoding.classes)[:6]}. Give the labels it was fitted on, or an unfitted model."
         )
-    seen = seen_by_final_step(task)
+    seen = task.seen
     fitted = Fitted(
         model=model,
         train=seen.train,

@@ -32,7 +32,6 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from psidebug.errors import UnknownOption
-from psidebug.graybox.features import seen_by_final_step
 from psidebug.graybox.logistic.design import Design
 from psidebug.graybox.logistic.fitted import notes_on_fit, notes_on_separation
 from psidebug.graybox.logistic.gradient import GradientStep
@@ -40,7 +39,8 @@ from psidebug.graybox.logistic.newton import NewtonStep
 from psidebug.graybox.logistic.quadratic import Quadratic
 from psidebug.graybox.logistic.reach import own_reach
 from psidebug.graybox.logistic.reading import objective_of
-from psidebug.graybox.protocol import Floats, Worlds
+from psidebug.graybox.protocol import Floats, Worlds, solved_once
+from psidebug.margins import by_class, margins_of
 from psidebug.task import learner as learners
 from psidebug.task.task import Task
 
@@ -63,7 +63,7 @@ class LogisticBox:
         self._balance = objective.balance
         self._given, self._right = task.train.codes, task.test.codes
         intercept = bool(learners.final_step(task.learner).fit_intercept)
-        seen = seen_by_final_step(task)
+        seen = task.seen
         if not seen.exact:
             objective = replace(objective, solved=replace(objective.solved, exact=False))
         self._train, self._test = (Design(table, intercept=intercept) for table in (seen.train, seen.test))
@@ -98,6 +98,7 @@ class LogisticBox:
         """How the last step was made."""
         return self._step.method
 
+    @solved_once
     def effects(self, weights: Floats) -> Floats:
         """G[i, k] - G[i, y_i], G[i, k] = ρ_i s_i x_i · Σ_a A(Σ_tr u_tr x_t ⊗ (e_{y_t} - e_r))_a (-g_ia(k))."""
         pull = self._step(self._test.gathered(self._signed(weights))[None])[0]
@@ -194,16 +195,9 @@ class LogisticBox:
 
     def _gained(self, moved: Floats, right: npt.NDArray[np.intp]) -> Floats:
         """Changes of margins (worlds, points, K-1) from changes of the free classes' scores (points, worlds, F)."""
-        points, worlds, free = moved.shape
-        scores = moved if free > 1 else np.concatenate([np.zeros_like(moved), moved], axis=2)
-        flat = scores.transpose(1, 0, 2).reshape(worlds * points, -1)
-        return learners.margins(flat, np.tile(right, worlds)).reshape(worlds, points, -1)
+        scores = moved if moved.shape[2] > 1 else np.concatenate([np.zeros_like(moved), moved], axis=2)
+        return margins_of(scores.transpose(1, 0, 2), right)
 
     def _signed(self, weights: Floats) -> Floats:
         """Σ_r u_tr (e_{y_t} - e_r) for the free classes, shape (points, F)."""
-        classes = self._likelihood.classes
-        rivals = np.array([[k for k in range(classes) if k != y] for y in range(classes)])
-        signed = np.zeros((len(weights), classes))
-        signed[np.arange(len(weights))[:, None], rivals[self._right]] = -np.asarray(weights)
-        signed[np.arange(len(weights)), self._right] += np.sum(weights, axis=1)
-        return signed[:, classes - self._likelihood.free :]
+        return by_class(weights, self._right)[:, self._likelihood.classes - self._likelihood.free :]

@@ -25,7 +25,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from psidebug.graybox.protocol import Floats, Worlds
+from psidebug.graybox.protocol import Floats, Worlds, solved_once
 from psidebug.graybox.trees.ensemble import SOFTNESS, Ensemble
 from psidebug.graybox.trees.refit import in_memory
 from psidebug.graybox.trees.reverse import Reverse
@@ -49,6 +49,7 @@ class LeafDerivative:
         self._at = (1.0 - softness) * given + softness * (1.0 - given) / (profile.classes - 1)
         self._traced = trace_at(profile, self._at) if softness else self.ensemble.traced
 
+    @solved_once
     def effects(self, weights: Floats) -> Floats:
         """One pass backwards over the trees, for all rows and labels."""
         profile = self.ensemble.profile

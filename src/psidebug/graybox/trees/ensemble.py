@@ -1,7 +1,7 @@
 """An ensemble with its trace and its test rows: from scores of columns to margins, and back.
 
 A margin is m_tr = F_{y_t} - F_r over the class scores F: the column scores f themselves (two classes: 0 and f), or,
-for a forest, the logarithm of its mean probabilities smoothed by a (``learners.log_shares``). The linear forms need
+for a forest, the logarithm of its mean probabilities smoothed by a (``margins.log_shares``). The linear forms need
 the slope of F: 1, or 1/(f + a) for a forest. It is taken where labels are a little uncertain, as the leaf derivative
 is: with each given label at weight 1 - ``SOFTNESS``, a mean p of labels is (1 - softness) p + softness (1 - p)/(K - 1).
 """
@@ -17,6 +17,7 @@ from psidebug.graybox.adapters import profile_of
 from psidebug.graybox.protocol import Floats
 from psidebug.graybox.trees.profile import Profile
 from psidebug.graybox.trees.trace import Trace, trace
+from psidebug.margins import SMOOTHING, by_class, log_shares, margins_of
 from psidebug.task import learner as learners
 from psidebug.task.labels import Codes
 from psidebug.task.task import Task
@@ -55,31 +56,20 @@ class Ensemble:
 
     def moved(self, change: Floats, points: Points = slice(None)) -> Floats:
         """Actual margins plus those of a small change of the column scores (columns, points, worlds)."""
-        by_class = np.moveaxis(self._classes(change), 0, 2) * self.slope[points][:, None, :]
-        return np.asarray(self.actual[points] + self._advantages(np.swapaxes(by_class, 0, 1), points))
+        classes = np.moveaxis(self._classes(change), (2, 1, 0), (0, 1, 2)) * self.slope[points]
+        return np.asarray(self.actual[points] + margins_of(classes, self.right[points]))
 
     def gathered(self, weights: Floats) -> Floats:
         """u with Σ_tr weights_tr ∂m_tr = Σ_ct u_ct ∂f_ct, shape (columns, points)."""
-        size, points = self.profile.classes, np.arange(len(self.right))
-        rivals = np.array([[k for k in range(size) if k != y] for y in range(size)])[self.right]
-        signed = np.zeros((len(self.right), size))
-        signed[points[:, None], rivals] = -weights
-        signed[points, self.right] = weights.sum(axis=1)
-        return np.ascontiguousarray((signed * self.slope).T[size - self.profile.columns :])
+        pull = by_class(weights, self.right) * self.slope
+        return np.ascontiguousarray(pull.T[self.profile.classes - self.profile.columns :])
 
     def _margins(self, scores: Floats, points: Points) -> Floats:
-        by_class = np.moveaxis(self._classes(scores), (2, 1, 0), (0, 1, 2))
-        if self.profile.averaged:
-            by_class = learners.log_shares(by_class)
-        return self._advantages(by_class, points)
+        classes = np.moveaxis(self._classes(scores), (2, 1, 0), (0, 1, 2))
+        return margins_of(log_shares(classes) if self.profile.averaged else classes, self.right[points])
 
     def _classes(self, scores: Floats) -> Floats:
         return scores if self.profile.columns > 1 else np.concatenate([np.zeros_like(scores), scores])
-
-    def _advantages(self, by_class: Floats, points: Points) -> Floats:
-        worlds, count, size = by_class.shape
-        right = np.tile(self.right[points], worlds)
-        return learners.margins(by_class.reshape(worlds * count, size), right).reshape(worlds, count, size - 1)
 
 
 def _slope(profile: Profile, traced: Trace) -> Floats:
@@ -87,4 +77,4 @@ def _slope(profile: Profile, traced: Trace) -> Floats:
         return np.ones((profile.test_size, profile.classes))
     p = traced.test.T
     soft = (1.0 - SOFTNESS) * p + SOFTNESS * (1.0 - p) / (profile.classes - 1)
-    return np.asarray(1.0 / (soft + learners.SMOOTHING))
+    return np.asarray(1.0 / (soft + SMOOTHING))

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from psidebug.graybox.protocol import Floats, Worlds
+from psidebug.graybox.protocol import Floats, Worlds, solved_once
 from psidebug.graybox.trees.ensemble import Ensemble
 from psidebug.graybox.trees.passes import Step, added, blocks, sum_by_leaf
 from psidebug.graybox.trees.profile import Tree
@@ -44,6 +44,7 @@ class Leaf:
             for tree, steps in zip(trees, made, strict=True)
         ]
 
+    @solved_once
     def effects(self, weights: Floats) -> Floats:
         """A sum over trees of one number per leaf, gathered by the rows of that leaf."""
         profile, u = self.ensemble.profile, self.ensemble.gathered(weights)
