@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -53,15 +53,12 @@ def bench(
     pip install -e ".[bench]" first.
     """
     _check(data)
-    _find_benchmarks()
     chosen = range(1 if quick else seeds)
     match what:
         case "paper":
-            from benchmarks.paper import reproduce
-
             small = ("two_gaussians", "concentric") if quick and not data else data
             written = page or out / "paper.md"
-            drawn = reproduce(out, page_path=written, seeds=chosen, data=small, say=output.remark)
+            drawn = _benchmarks("paper").reproduce(out, page_path=written, seeds=chosen, data=small, say=output.remark)
             if not drawn:
                 output.remark(
                     "The figures were not drawn: they need sentiment, income and matplotlib (psidebug[bench])."
@@ -87,9 +84,10 @@ def _check(data: tuple[str, ...]) -> None:
             raise UnknownOption(f"--data {name!r} is not one of {', '.join(BENCHMARKS)}.")
 
 
-def _find_benchmarks() -> None:
-    """Let ``benchmarks`` be imported from the checkout that this very Psi runs from: what is measured is that code."""
+def _benchmarks(name: str) -> Any:
+    """A module of ``benchmarks`` in the checkout that this very Psi runs from: what is measured is that code."""
     import sys
+    from importlib import import_module
 
     import psidebug
     from psidebug.errors import PsiError
@@ -101,16 +99,16 @@ def _find_benchmarks() -> None:
             "run pip install -e '.[bench]' in it, and psi bench will find them."
         )
     sys.path.insert(0, str(checkout))
+    return import_module(f"benchmarks.{name}")
 
 
 def _peers(
     output: Output, *, quick: bool, seeds: range, data: tuple[str, ...], out: Path, page: Path | None, install: bool
 ) -> Path:
-    from benchmarks.peers.command import bench_peers
-
+    command = _benchmarks("peers.command")
     out.mkdir(parents=True, exist_ok=True)
     written = page or out / "peers.md"
-    bench_peers(
+    command.bench_peers(
         quick=quick,
         out=out / "peers.csv",
         page=written,
@@ -126,10 +124,8 @@ def _peers(
 def _speed(output: Output, *, quick: bool) -> None:
     import dataclasses
 
-    from benchmarks.speed.diagnosis import timings
-
     found = []
-    for timing in timings(quick=quick):
+    for timing in _benchmarks("speed.diagnosis").timings(quick=quick):
         found.append(dataclasses.asdict(timing))
         if not output.as_json:
             output.console.print(
