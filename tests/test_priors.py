@@ -44,6 +44,15 @@ def test_informed_by_a_model() -> None:
     assert informed(GIVEN, np.full((4, 3), 1 / 3), 0.9).rates.max() <= 0.5
 
 
+def test_worlds_are_counted_exactly_while_they_are_few_and_never_as_a_huge_integer() -> None:
+    assert noise(GIVEN, 3, [0.1, 0.0, 0.2, 0.3]).worlds == 3**3
+    assert noise(np.zeros(50, dtype=np.intp), 2, 0.1).worlds == 2**50
+    assert noise(GIVEN, 3, 0.1, [[0, 1, 0], [1, 0, 1], [1, 1, 0]]).worlds == 2 * 3 * 3 * 2
+    million = noise(np.zeros(1_000_000, dtype=np.intp), 2, 0.1).worlds
+    assert isinstance(million, float)
+    assert million == np.inf
+
+
 def test_draws_follow_the_table() -> None:
     """20,000 worlds, each frequency within 5 standard errors: false alarm below 1e-5."""
     prior = noise(GIVEN, 3, [0.0, 0.1, 0.4, 0.3], [[0, 3, 1], [1, 0, 1], [0, 1, 0]])

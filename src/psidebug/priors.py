@@ -37,6 +37,15 @@ class Prior:
         return int(self.moves.shape[1])
 
     @cached_property
+    def worlds(self) -> float:
+        """How many worlds have positive probability: Π_i |{k: p_i(k) > 0}|, exact below 2^53.
+
+        In floating point, so that 2^N worlds of a million labels are ∞ and not an integer of a million bits.
+        """
+        with np.errstate(over="ignore"):
+            return float(np.prod((self.moves > 0).sum(axis=1), dtype=np.float64))
+
+    @cached_property
     def rates(self) -> Floats:
         """ε_i, the probability that label i differs from the given one."""
         return over_alternatives(self.at_alternatives(self.moves))

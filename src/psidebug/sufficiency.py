@@ -18,7 +18,6 @@ from psidebug.inference.linear_learner import LinearLearner
 from psidebug.inference.sampling import sampling
 from psidebug.inference.tilting import tilting
 from psidebug.priors import Codes, Floats, Prior
-from psidebug.program.distributions import Labels
 from psidebug.program.expressions import Learner
 from psidebug.symptoms import LogLossAbove, Symptom
 
@@ -100,7 +99,7 @@ def group_sufficiency(
 
 def _cheapest(graybox: GrayBox, prior: Prior, symptom: Symptom) -> tuple[str, str]:
     """The engine to take, and why, as the start of a sentence."""
-    few = Labels(prior).support_size(None) <= FEW_WORLDS
+    few = prior.worlds <= FEW_WORLDS
     if isinstance(graybox, LinearGrayBox):
         line = symptom.linearised(graybox.actual)
         if line is not None and line.exact:

@@ -139,8 +139,10 @@ def test_enumeration_refuses_politely() -> None:
     prior = noise(np.zeros(40, dtype=np.intp), 2, 0.1)
     with pytest.raises(TooManyWorlds, match="closed_form"):
         enumeration(prior, lambda worlds: np.zeros((len(worlds), 1, 1)), PHI)
-    with pytest.raises(TooManyWorlds, match="can be enumerated"):
-        meaning(Program("", (Sample("Y", Labels(prior)), Return(Constant(0)))))
+    for size in (40, 5000):
+        many = Labels(noise(np.zeros(size, dtype=np.intp), 2, 0.1))
+        with pytest.raises(TooManyWorlds, match="can be enumerated"):
+            meaning(Program("", (Sample("Y", many), Return(Constant(0)))))
 
 
 def test_enumeration_says_when_no_world_is_free() -> None:

@@ -14,7 +14,7 @@ from psidebug.inference.characteristic import Inversion, Rows, invert
 from psidebug.inference.estimates import Estimates, Tails, exact_estimates
 from psidebug.inference.linear import LinearSymptom
 from psidebug.inference.listing import listed_tails
-from psidebug.inference.subset_sums import MOST_SUMS, subset_sum_tails, sums_in_all
+from psidebug.inference.subset_sums import MOST_SUMS, subset_sum_tails
 from psidebug.inference.tilt import first_order_sufficiency, saddle_point
 from psidebug.priors import Floats
 
@@ -28,7 +28,7 @@ CURVE = 4096
 def closed_form(symptom: LinearSymptom) -> Estimates:
     """PS of every label for φ: Σ_j c_j(w_j) < M."""
     rows = symptom.prior.size
-    if sums_in_all(symptom) <= MOST_SUMS:
+    if symptom.prior.worlds <= MOST_SUMS:
         tails, error = subset_sum_tails(symptom), np.zeros(rows)
         how = " on few labels; all its sums were listed"
     else:

@@ -11,16 +11,6 @@ from psidebug.priors import Floats
 MOST_SUMS = 2**18
 
 
-def sums_in_all(symptom: LinearSymptom) -> int:
-    """Number of worlds of positive probability; at most ``MOST_SUMS + 1``, beyond which it does not count on."""
-    count = 1
-    for row in symptom.prior.moves:
-        count *= int((row > 0).sum())
-        if count > MOST_SUMS:
-            return MOST_SUMS + 1
-    return count
-
-
 def subset_sum_tails(symptom: LinearSymptom) -> Tails:
     """Tails of T_-i for every i, from the list of all sums.
 

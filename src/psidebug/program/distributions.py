@@ -29,8 +29,8 @@ class Distribution(Protocol):
         """Independent draws, along the first axis."""
         ...
 
-    def support_size(self, index: int | None) -> int:
-        """Number of values of positive probability."""
+    def support_size(self, index: int | None) -> float:
+        """Number of values of positive probability; ∞ where floating point cannot hold it."""
         ...
 
     def support(self, index: int | None) -> Iterator[tuple[Array, Floats]]:
@@ -78,17 +78,14 @@ class Labels:
         """``count`` worlds of N codes."""
         return self.prior.draw(count, rng)
 
-    def support_size(self, index: int | None) -> int:
+    def support_size(self, index: int | None) -> float:
         """Number of worlds of positive probability."""
-        size = 1
-        for row in self.prior.moves > 0:
-            size *= int(row.sum())
-        return size
+        return self.prior.worlds
 
     def support(self, index: int | None) -> Iterator[tuple[Array, Floats]]:
         """Every world of positive probability."""
         options = [np.flatnonzero(row > 0) for row in self.prior.moves]
-        count = self.support_size(index)
+        count = int(self.prior.worlds)
         for first in range(0, count, BLOCK):
             number = np.arange(first, min(first + BLOCK, count))
             worlds = np.empty((len(number), self.prior.size), dtype=np.intp)
