@@ -43,7 +43,7 @@ SYMPTOMS: list[Symptom] = [
     misclassified(1) | at_least(3),
 ]
 Kind = Callable[[Prior, LinearLearner, Symptom], Program]
-KINDS: list[Kind] = [paper.sufficiency, paper.necessity, paper.necessity_and_sufficiency, paper.shared_as_printed]
+KINDS: list[Kind] = [paper.sufficiency, paper.shared_as_printed]
 
 
 @st.composite

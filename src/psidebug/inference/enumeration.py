@@ -59,7 +59,7 @@ def mean(program: Program, index: int | None = None) -> float:
 
 
 def enumeration(prior: Prior, learner: Learner, symptom: Symptom) -> Estimates:
-    """PS, PN and PNS of every label from the symptom in all worlds; the learner is asked once for each world.
+    """PS of every label from the symptom in all worlds; the learner is asked once for each world.
 
     Worlds are numbered with one digit per label, so that the world in which label i is put back is an addition away.
     """

@@ -36,10 +36,7 @@ class _Counted:
 
 
 def sampling(prior: Prior, learner: Learner, symptom: Symptom, *, worlds: int, rng: np.random.Generator) -> Estimates:
-    """PS of every label by forward sampling of the shared-sample program from ``worlds`` draws of p_T.
-
-    PN and PNS are not sampled here and are NaN: their programs share no worlds with that of PS.
-    """
+    """PS of every label by forward sampling of the shared-sample program from ``worlds`` draws of p_T."""
     counted = _Counted(learner)
     program = reuse_samples(sufficiency(prior, counted, symptom))
     trials, successes, gone = np.zeros(prior.size), np.zeros(prior.size), 0
@@ -124,8 +121,6 @@ def _estimates(
         standard_error=(high - low) / (2 * 1.96),
         low=low,
         high=high,
-        pn=unknown,
-        pns=unknown,
         p_wrong=trials / gone if gone else unknown,
         proposed=proposed,
         effective_sample_size=trials,

@@ -64,7 +64,7 @@ class WeightedSums:
         self._gone_squared += float((weights**2).sum())
 
     def estimates(self, *, engine: str, warnings: tuple[str, ...]) -> Estimates:
-        """PS and its companions, with errors."""
+        """PS of every label with its error, and the posterior that the label differs."""
         prior, known = self._prior, self._y > 0
         nothing = np.zeros(prior.size)
         ps = np.divide(self._x, self._y, out=nothing.copy(), where=known)
@@ -75,17 +75,12 @@ class WeightedSums:
         settled = (ps == 0) | (ps == 1)
         half = np.where(settled, np.divide(3.0, worth, out=np.ones(prior.size), where=worth > 3), 1.96 * error)
         wrong, right = prior.rates * self._y, (1.0 - prior.rates) * self._kept
-        # E[v_-i] = 1, so means over worlds are probabilities; dividing by Σv instead would add its own wild variance
-        scale = float(np.exp(min(self._reference, 700.0))) / self.worlds
-        both, still = scale * self._x, 1.0 - scale * self._kept
         unknown = worth < LEAST_WORTH
         return Estimates(
             ps=ps,
             standard_error=half / 1.96,
             low=np.where(unknown, 0.0, np.clip(ps - half, 0.0, 1.0)),
             high=np.where(unknown, 1.0, np.clip(ps + half, 0.0, 1.0)),
-            pn=np.clip(np.divide(both, still, out=np.full(prior.size, np.nan), where=still > 1e-9), 0.0, 1.0),
-            pns=np.clip(both, 0.0, 1.0),
             p_wrong=np.divide(wrong, wrong + right, out=prior.rates.copy(), where=wrong + right > 0),
             proposed=prior.alternatives[self._moved.argmax(axis=0), np.arange(prior.size)],
             effective_sample_size=worth,
