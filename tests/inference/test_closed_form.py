@@ -13,8 +13,7 @@ from psidebug.inference.characteristic import invert
 from psidebug.inference.closed_form import closed_form
 from psidebug.inference.enumeration import enumeration
 from psidebug.inference.estimates import Estimates, exact_estimates
-from psidebug.inference.lattice import lattice_step
-from psidebug.inference.linear import LinearSymptom
+from psidebug.inference.linear import LinearSymptom, lattice_step
 from psidebug.inference.tilt import first_order_sufficiency, saddle_point, tilt_at
 from psidebug.priors import noise
 from psidebug.symptoms import misclassified

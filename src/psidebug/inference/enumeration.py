@@ -8,10 +8,11 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from psidebug.errors import NoWorldWithout, TooManyWorlds
 from psidebug.inference.estimates import Estimates, Tails, exact_estimates
-from psidebug.priors import Prior
+from psidebug.priors import Floats, Prior
 from psidebug.program.distributions import Labels
 from psidebug.program.expressions import Learner
 from psidebug.program.interpreter import interpret
@@ -87,7 +88,7 @@ def enumeration(prior: Prior, learner: Learner, symptom: Symptom) -> Estimates:
     )
 
 
-def _tails(prior: Prior, probability: Any, gone: Any) -> Tails:
+def _tails(prior: Prior, probability: Floats, gone: npt.NDArray[np.bool_]) -> Tails:
     kept, log_scale = np.zeros(prior.size), np.zeros(prior.size)
     moved, turned = np.zeros((prior.classes - 1, prior.size)), np.zeros((prior.classes - 1, prior.size))
     stride = 1

@@ -60,6 +60,10 @@ class Tails:
     turned: Floats
     log_scale: Floats
 
+    def at(self, labels: npt.NDArray[np.intp]) -> Tails:
+        """The tails of these labels, in their order."""
+        return Tails(self.kept[labels], self.moved[:, labels], self.turned[:, labels], self.log_scale[labels])
+
     def sufficiency(self, proposals: Floats) -> Floats:
         """PS(i) = Σ_k π_i(k) turned / Σ_k π_i(k) moved; 0 where the symptom never goes with label i different."""
         gone = over_alternatives(proposals * self.moved)

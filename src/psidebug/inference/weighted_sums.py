@@ -19,7 +19,7 @@ class WeightedSums:
     """
 
     def __init__(self, prior: Prior, drawn_from: Prior) -> None:
-        self._prior, self._drawn_from = prior, drawn_from
+        self._prior = prior
         with np.errstate(divide="ignore", invalid="ignore"):
             log_ratio = np.log(prior.moves) - np.log(drawn_from.moves)
         self._log_ratio = np.where(prior.moves > 0, log_ratio, 0.0)
@@ -63,7 +63,7 @@ class WeightedSums:
         self._gone += float(weights.sum())
         self._gone_squared += float((weights**2).sum())
 
-    def estimates(self, *, engine: str, warnings: tuple[str, ...]) -> Estimates:
+    def estimates(self) -> Estimates:
         """PS of every label with its error, and the posterior that the label differs."""
         prior, known = self._prior, self._y > 0
         nothing = np.zeros(prior.size)
@@ -85,8 +85,7 @@ class WeightedSums:
             proposed=prior.alternatives[self._moved.argmax(axis=0), np.arange(prior.size)],
             effective_sample_size=worth,
             log_p_without=float(np.log(self._gone / self.worlds) + self._reference) if self._gone > 0 else -np.inf,
-            engine=engine,
+            engine="tilting",
             reason=f"{self.worlds:,} worlds of the tilted prior, worth {self.effective:.0f} without the symptom",
             learner_calls=self.worlds,
-            warnings=warnings,
         )
