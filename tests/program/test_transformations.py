@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from psidebug.errors import InvalidPrior, PsiError
-from psidebug.inference.enumeration import mean
+from psidebug.inference.enumeration import enumeration, mean
 from psidebug.inference.linear_learner import LinearLearner
 from psidebug.priors import Prior, noise
 from psidebug.program import paper
@@ -124,8 +124,6 @@ def test_an_unfaithful_gray_box_changes_the_meaning() -> None:
 @settings(max_examples=60, deadline=None, derandomize=True)
 def test_the_rewrite_as_printed_is_the_joint_probability(task: tuple[Prior, LinearLearner, Symptom, int]) -> None:
     """Figure "parallel-psi" as printed equals PS(i) · P(Y_i ≠ y_i | ¬φ), which is PS(i) only when one of them is 0."""
-    from psidebug.inference.enumeration import enumeration
-
     prior, learner, symptom, index = task
     try:
         truth = enumeration(prior, learner, symptom)
