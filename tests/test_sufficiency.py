@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +14,8 @@ from psidebug.diagnosis.options import graybox_of
 from psidebug.errors import InvalidSymptom, UnknownOption
 from psidebug.graybox.protocol import GrayBox
 from psidebug.priors import Prior, noise
-from psidebug.sufficiency import group_sufficiency, sufficiency
+from psidebug.program.distributions import Labels
+from psidebug.sufficiency import _cheapest, group_sufficiency, sufficiency
 from psidebug.symptoms import Symptom, at_least, log_loss_above_boundary, misclassified
 from psidebug.task.task import Task
 
@@ -60,9 +62,12 @@ def test_the_cheapest_engine_is_chosen_and_says_why(
     task, box, prior = large
     one = sufficiency(box, prior, misclassified(int(task.bugs[0])))
     assert one.engine == "closed_form"
-    loss = sufficiency(box, prior, log_loss_above_boundary(task.margins(task.learner, task.test), task.bugs))
-    assert loss.engine == "closed_form"
-    assert "tangent" in loss.reason
+    assert "tangent" not in one.reason
+    phi = log_loss_above_boundary(task.margins(task.learner, task.test), task.bugs)
+    for engine in ("auto", "closed_form"):
+        loss = sufficiency(box, prior, phi, engine=engine)
+        assert loss.engine == "closed_form"
+        assert "tangent" in loss.reason
     some = sufficiency(box, prior, at_least(len(task.bugs) // 2 + 1, task.bugs.tolist()))
     assert some.engine == "tilting"
     assert "not linear" in some.reason
@@ -70,6 +75,20 @@ def test_the_cheapest_engine_is_chosen_and_says_why(
     few = sufficiency(box, prior, misclassified(*task.bugs[:2].tolist()))
     assert few.engine == "enumeration"
     assert "few worlds" in few.reason
+
+
+def test_a_million_labels_are_counted_at_once(large: tuple[Task, GrayBox, Prior]) -> None:
+    """Worlds were once counted row by row into an integer of N bits, which is quadratic in N."""
+
+    class Whole(np.ndarray):
+        def __iter__(self) -> Any:
+            raise AssertionError("a loop over rows")
+
+    task, box, _ = large
+    many = noise(np.zeros(1_000_000, dtype=np.intp), 2, 0.05)
+    prior = Prior(many.given, many.moves.view(Whole))
+    assert _cheapest(box, prior, misclassified(*task.bugs[:2].tolist()))[0] == "tilting"
+    assert Labels(prior).support_size(None) == np.inf
 
 
 def test_retraining_is_enumerated_on_small_tasks(small: tuple[Task, GrayBox, Prior]) -> None:

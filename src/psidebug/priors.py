@@ -37,6 +37,15 @@ class Prior:
         return int(self.moves.shape[1])
 
     @cached_property
+    def worlds(self) -> float:
+        """How many worlds have positive probability: Π_i |{k: p_i(k) > 0}|, exact below 2^53.
+
+        In floating point, so that 2^N worlds of a million labels are ∞ and not an integer of a million bits.
+        """
+        with np.errstate(over="ignore"):
+            return float(np.prod((self.moves > 0).sum(axis=1), dtype=np.float64))
+
+    @cached_property
     def rates(self) -> Floats:
         """ε_i, the probability that label i differs from the given one."""
         return over_alternatives(self.at_alternatives(self.moves))
@@ -122,23 +131,6 @@ def noise_by_group(
             f"{', '.join(sorted(map(repr, set(groups)))[:6])}."
         )
     return noise(given, classes, np.array([rates.get(group, otherwise) for group in groups], dtype=np.float64))
-
-
-def informed(given: Codes, probabilities: Floats, rate: float) -> Prior:
-    """A prior that a model's own probabilities inform: ε_i in proportion to 1 - p_i(y_i), at most ``rate`` on average.
-
-    A wrong label moves to class k in proportion to p_i(k). No ε_i exceeds one half: that a label is wrong is never
-    taken for granted beforehand.
-    """
-    table = np.asarray(probabilities, dtype=np.float64)
-    if table.ndim != 2 or len(table) != len(given) or not np.all(np.isfinite(table)) or np.any(table < 0):
-        raise InvalidPrior("an informed prior takes a table of probabilities, one row per training row.")
-    if np.any(np.abs(table.sum(axis=1) - 1.0) > 1e-6):
-        raise InvalidPrior("the probabilities of each row must sum to 1: give the model's predict_proba.")
-    doubts = 1.0 - table[np.arange(len(given)), _checked_codes(given, table.shape[1])]
-    if doubts.sum() <= 0:
-        return noise(given, table.shape[1], rate)
-    return noise(given, table.shape[1], np.minimum(rate * doubts / doubts.mean(), 0.5), table + 1e-12)
 
 
 def _checked_codes(given: Codes, classes: int) -> Codes:

@@ -1,15 +1,19 @@
-"""The waist, which alone knows both sides: gray box, prior and symptom → program → engine → PS of every label."""
+"""The waist, which alone knows both sides: gray box, prior and symptom → engine → PS of every label.
+
+The question is one program, ``program.paper.sufficiency(prior, learner, symptom)``. Those three values say all of it,
+so they are what an engine takes; what the program means is what it must answer (decision 20).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from psidebug.errors import InvalidSymptom, NoWorldWithout, SymptomAbsent, UnknownOption
-from psidebug.graybox.protocol import GrayBox, LinearGrayBox, Worlds, coefficients_of
+from psidebug.graybox.protocol import GrayBox, LinearGrayBox, coefficients_of
 from psidebug.inference.closed_form import closed_form
 from psidebug.inference.enumeration import enumeration
 from psidebug.inference.estimates import Estimates
@@ -18,12 +22,10 @@ from psidebug.inference.linear_learner import LinearLearner
 from psidebug.inference.sampling import sampling
 from psidebug.inference.tilting import tilting
 from psidebug.priors import Codes, Floats, Prior
-from psidebug.program.distributions import Labels
 from psidebug.program.expressions import Learner
-from psidebug.symptoms import LogLossAbove, Symptom
+from psidebug.symptoms import Linearisation, LogLossAbove, Symptom
 
 Engine = Callable[[Prior, Learner, Symptom], Estimates]
-ENGINES = ("auto", "closed_form", "enumeration", "sampling", "tilting")
 FEW_WORLDS = 2**12
 """Up to this many worlds, visiting them all is the cheapest engine that is exact for any symptom."""
 SAMPLED_WORLDS = 10_000
@@ -47,25 +49,9 @@ def sufficiency(
         )
     _check_present(graybox, prior, symptom)
     if callable(engine):
-        watched, renumbered = _watched(symptom)
-        return engine(prior, _asked(graybox, watched), renumbered)
+        return engine(prior, *_watching(graybox, symptom))
     chosen, why = (engine, "") if engine != "auto" else _cheapest(graybox, prior, symptom)
-    chance = np.random.default_rng(0) if rng is None else rng
-    match chosen:
-        case "closed_form":
-            answer = closed_form(_linear_symptom(graybox, prior, symptom))
-        case "tilting":
-            learner, renumbered = _linear_learner(graybox, prior, symptom)
-            answer = tilting(prior, learner, renumbered, rng=chance)
-        case "sampling":
-            watched, renumbered = _watched(symptom)
-            asked = _asked(graybox, watched)
-            if watched is not None and isinstance(graybox, LinearGrayBox):  # a few points: coefficients in memory
-                asked, renumbered = _linear_learner(graybox, prior, symptom)
-            answer = sampling(prior, asked, renumbered, worlds=SAMPLED_WORLDS, rng=chance)
-        case _:
-            watched, renumbered = _watched(symptom)
-            answer = enumeration(prior, _asked(graybox, watched), renumbered)
+    answer = REGISTRY[chosen](graybox, prior, symptom, np.random.default_rng(0) if rng is None else rng)
     return replace(answer, reason=f"{why}{answer.reason}")
 
 
@@ -74,14 +60,14 @@ def group_sufficiency(
 ) -> list[float]:
     """PS of each group of labels, as one cause: its labels are all as given, or all as proposed (N,).
 
-    PS(S) = P( φ(Â(w[Y_S ← y_S])) | ¬φ(Â(w)), Y_S ≠ y_S ): the same program with one label in place of the group, whose
+    PS(S) = P( φ(Â(w[Y_S ← y_S])) | ¬φ(Â(w)), Y_S ≠ y_S ): the same question with one label in place of the group, whose
     effect is c_S = Σ_{i∈S} c_i and whose rate is the group's mean rate. NaN where the symptom is not one linear
     constraint, or the group alone cannot remove it.
     """
-    line = symptom.linearised(graybox.actual) if isinstance(graybox, LinearGrayBox) else None
-    if line is None or not isinstance(graybox, LinearGrayBox):
+    constraint = _constraint(graybox, symptom)
+    if constraint is None:
         return [float("nan")] * len(groups)
-    effects = np.asarray(graybox.effects(line.weights))
+    effects, line = constraint
     answers = []
     for members in groups:
         others = np.setdiff1d(np.arange(prior.size), members)
@@ -100,13 +86,13 @@ def group_sufficiency(
 
 def _cheapest(graybox: GrayBox, prior: Prior, symptom: Symptom) -> tuple[str, str]:
     """The engine to take, and why, as the start of a sentence."""
-    few = Labels(prior).support_size(None) <= FEW_WORLDS
+    few = prior.worlds <= FEW_WORLDS
     if isinstance(graybox, LinearGrayBox):
         line = symptom.linearised(graybox.actual)
         if line is not None and line.exact:
             return "closed_form", ""
         if line is not None and isinstance(symptom, LogLossAbove) and not few:
-            return "closed_form", "the log loss was taken by its tangent at the actual margins; "
+            return "closed_form", ""
         return ("enumeration", "there are few worlds; ") if few else ("tilting", "the symptom is not linear; ")
     if few:
         return "enumeration", "the gray box is not linear and there are few worlds; "
@@ -123,14 +109,57 @@ def _check_present(graybox: GrayBox, prior: Prior, symptom: Symptom) -> None:
         )
 
 
-def _linear_symptom(graybox: GrayBox, prior: Prior, symptom: Symptom) -> LinearSymptom:
-    line = symptom.linearised(graybox.actual) if isinstance(graybox, LinearGrayBox) else None
-    if line is None or not isinstance(graybox, LinearGrayBox):
+# ── engines, as the waist asks them ─────────────────────────────────────────────────────────────────────────────────
+
+
+def _closed_form(graybox: GrayBox, prior: Prior, symptom: Symptom, rng: np.random.Generator) -> Estimates:
+    constraint = _constraint(graybox, symptom)
+    if constraint is None:
         raise InvalidSymptom(
             f"the closed form needs a gray box that is linear in the labels and a symptom that is one linear "
             f"constraint; with {graybox.name!r}, «{symptom}» is not. Use engine='auto'."
         )
-    return LinearSymptom(prior, graybox.effects(line.weights), line.threshold)
+    effects, line = constraint
+    answer = closed_form(LinearSymptom(prior, effects, line.threshold))
+    what = "log loss" if isinstance(symptom, LogLossAbove) else "symptom"
+    tangent = "" if line.exact else f"the {what} was taken by its tangent at the actual margins; "
+    return replace(answer, reason=f"{tangent}{answer.reason}")
+
+
+def _enumeration(graybox: GrayBox, prior: Prior, symptom: Symptom, rng: np.random.Generator) -> Estimates:
+    return enumeration(prior, *_watching(graybox, symptom))
+
+
+def _sampling(graybox: GrayBox, prior: Prior, symptom: Symptom, rng: np.random.Generator) -> Estimates:
+    learner, renumbered = _watching(graybox, symptom)
+    if symptom.points is not None and isinstance(graybox, LinearGrayBox):  # a few points: coefficients in memory
+        learner, renumbered = _linear_learner(graybox, prior, symptom)
+    return sampling(prior, learner, renumbered, worlds=SAMPLED_WORLDS, rng=rng)
+
+
+def _tilting(graybox: GrayBox, prior: Prior, symptom: Symptom, rng: np.random.Generator) -> Estimates:
+    return tilting(prior, *_linear_learner(graybox, prior, symptom), rng=rng)
+
+
+REGISTRY: Mapping[str, Callable[[GrayBox, Prior, Symptom, np.random.Generator], Estimates]] = {
+    "closed_form": _closed_form,
+    "enumeration": _enumeration,
+    "sampling": _sampling,
+    "tilting": _tilting,
+}
+"""Every engine by its name; ``tests/conformance/test_engines.py`` puts each through the same tasks."""
+ENGINES = ("auto", *REGISTRY)
+
+
+# ── gray box and symptom, as an engine takes them ───────────────────────────────────────────────────────────────────
+
+
+def _constraint(graybox: GrayBox, symptom: Symptom) -> tuple[Floats, Linearisation] | None:
+    """φ as Σ_i c_i(w_i) < M: the effects c (N, K) and the line they are taken along; None if it has no such form."""
+    line = symptom.linearised(graybox.actual) if isinstance(graybox, LinearGrayBox) else None
+    if line is None or not isinstance(graybox, LinearGrayBox):
+        return None
+    return np.asarray(graybox.effects(line.weights)), line
 
 
 def _linear_learner(graybox: GrayBox, prior: Prior, symptom: Symptom) -> tuple[LinearLearner, Symptom]:
@@ -140,9 +169,15 @@ def _linear_learner(graybox: GrayBox, prior: Prior, symptom: Symptom) -> tuple[L
             f"tilting needs a gray box that is linear in the labels, which {graybox.name!r} is not. Use "
             f"engine='sampling' or 'enumeration'."
         )
-    watched, renumbered = _watched(symptom)
-    points = np.arange(len(graybox.actual)) if watched is None else watched
+    points, renumbered = _watched(symptom)
+    points = np.arange(len(graybox.actual)) if points is None else points
     return LinearLearner(prior.given, graybox.actual[points], coefficients_of(graybox, points)), renumbered
+
+
+def _watching(graybox: GrayBox, symptom: Symptom) -> tuple[Learner, Symptom]:
+    """The gray box as a learner: labels → margins of the watched points only."""
+    points, renumbered = _watched(symptom)
+    return (lambda worlds: graybox.margins(worlds, points)), renumbered
 
 
 def _watched(symptom: Symptom) -> tuple[npt.NDArray[np.intp] | None, Symptom]:
@@ -151,12 +186,3 @@ def _watched(symptom: Symptom) -> tuple[npt.NDArray[np.intp] | None, Symptom]:
         return None, symptom
     points = np.array(sorted(symptom.points), dtype=np.intp)
     return points, symptom.renumbered({int(point): position for position, point in enumerate(points)})
-
-
-def _asked(graybox: GrayBox, points: npt.NDArray[np.intp] | None) -> Learner:
-    """The gray box as the learner of a program: labels → margins of the watched points."""
-
-    def learner(worlds: Worlds) -> Floats:
-        return graybox.margins(worlds, points)
-
-    return learner

@@ -9,10 +9,12 @@ from psidebug.errors import NoWorldWithout
 from psidebug.inference.enumeration import enumeration
 from psidebug.inference.estimates import Estimates
 from psidebug.inference.linear_learner import LinearLearner
-from psidebug.inference.sampling import rejection, sampling
+from psidebug.inference.sampling import sampling
 from psidebug.inference.tilting import states_without, tilted_towards_absence, tilting
 from psidebug.margins import log_losses
 from psidebug.priors import Prior, noise
+from psidebug.program.interpreter import interpret
+from psidebug.program.paper import LABELS, sufficiency
 from psidebug.symptoms import LogLossAbove, Symptom, at_least, misclassified
 from tests.inference.tasks import random_learner
 
@@ -128,18 +130,17 @@ def test_tilting_gives_up_on_the_impossible() -> None:
         tilting(noise(learner.given, 2, 0.1), learner, misclassified(0), rng=np.random.default_rng(0))
 
 
-def test_rejection_runs_the_figure_for_the_labels_asked() -> None:
+def test_figure_psi_as_printed_agrees_with_enumeration() -> None:
+    """Worlds that pass both observations, one label after another: within 5 standard errors (false alarm 1e-6)."""
     rng = np.random.default_rng(2)
     learner = random_learner(rng, labels=6, points=3, classes=2)
     prior = noise(learner.given, 2, 0.3)
     truth = enumeration(prior, learner, misclassified(0))
-    found = rejection(prior, learner, misclassified(0), indices=[1, 4], worlds=20_000, rng=rng)
+    program = sufficiency(prior, learner, misclassified(0))
     for i in (1, 4):
-        assert found.effective_sample_size[i] > 100
-        assert abs(found.ps[i] - truth.ps[i]) <= 5 * found.standard_error[i]
-    assert found.effective_sample_size[0] == 0
-    assert (found.low[0], found.high[0]) == (0.0, 1.0)
-    assert found.learner_calls > 0
+        returned = interpret(program, {LABELS: prior.draw(20_000, rng)}, index=i).values
+        assert len(returned) > 100
+        assert abs(returned.mean() - truth.ps[i]) <= 5 * np.sqrt(0.25 / len(returned))
 
 
 def test_engines_repeat_themselves_with_the_same_seed() -> None:

@@ -67,7 +67,7 @@ def test_the_corrected_shared_program_discards_instead_of_returning_zero(symptom
 
 
 def test_each_program_means_what_its_definition_says(symptom: LinearSymptom) -> None:
-    """PS, PN, PNS and the joint probability summed directly over all worlds, against the programs' meanings."""
+    """PS and the joint probability summed directly over all worlds, against the programs' meanings."""
     prior, effects, threshold = symptom.prior, symptom.effects, symptom.threshold
     worlds = np.concatenate([block for block, _ in Labels(prior).support(None)])
     chance = np.exp(prior.log_probability(worlds))
@@ -81,22 +81,11 @@ def test_each_program_means_what_its_definition_says(symptom: LinearSymptom) -> 
         differs, gone, returns = worlds[:, i] != prior.given[i], ~shows(worlds), shows(back)
         ps = chance[differs & gone & returns].sum() / chance[differs & gone].sum()
         joint = chance[differs & gone & returns].sum() / chance[gone].sum()
-        pns, turned = 0.0, 0.0
-        for k in range(3):
-            if k != prior.given[i]:
-                away = worlds.copy()
-                away[:, i] = k
-                share = prior.moves[i, k] / prior.rates[i]
-                pns += share * chance[returns & ~shows(away)].sum()
-                turned += share * chance[~differs & shows(worlds) & ~shows(away)].sum()
-        pn = turned / chance[~differs & shows(worlds)].sum()
         arguments = (prior, symptom.margins, PHI)
         assert mean(paper.sufficiency(*arguments), i) == pytest.approx(ps)
         assert mean(paper.shared_as_printed(*arguments), i) == pytest.approx(joint)
-        assert mean(paper.necessity(*arguments), i) == pytest.approx(pn)
-        assert mean(paper.necessity_and_sufficiency(*arguments), i) == pytest.approx(pns)
         found = enumeration(*arguments)
-        assert (found.ps[i], found.joint[i], found.pn[i], found.pns[i]) == pytest.approx((ps, joint, pn, pns))
+        assert (found.ps[i], found.joint[i]) == pytest.approx((ps, joint))
 
 
 def test_starting_once_and_finishing_for_each_label_is_running_the_whole(symptom: LinearSymptom) -> None:
@@ -139,8 +128,10 @@ def test_enumeration_refuses_politely() -> None:
     prior = noise(np.zeros(40, dtype=np.intp), 2, 0.1)
     with pytest.raises(TooManyWorlds, match="closed_form"):
         enumeration(prior, lambda worlds: np.zeros((len(worlds), 1, 1)), PHI)
-    with pytest.raises(TooManyWorlds, match="can be enumerated"):
-        meaning(Program("", (Sample("Y", Labels(prior)), Return(Constant(0)))))
+    for size in (40, 5000):
+        many = Labels(noise(np.zeros(size, dtype=np.intp), 2, 0.1))
+        with pytest.raises(TooManyWorlds, match="can be enumerated"):
+            meaning(Program("", (Sample("Y", many), Return(Constant(0)))))
 
 
 def test_enumeration_says_when_no_world_is_free() -> None:
@@ -149,18 +140,11 @@ def test_enumeration_says_when_no_world_is_free() -> None:
         enumeration(prior, lambda worlds: -np.ones((len(worlds), 1, 1)), PHI)
 
 
-def test_distributions_draw_what_they_list() -> None:
-    """Frequencies of 40,000 draws within 5 standard errors of the listed probabilities: false alarm below 1e-5."""
-    rng = np.random.default_rng(5)
+def test_distributions_list_what_may_happen() -> None:
     prior = noise(np.array([0, 2]), 3, [0.3, 0.1], [[0.0, 0.9, 0.1], [1.0, 0.0, 1.0], [0.5, 0.5, 0.0]])
-    for distribution, index in ((Bernoulli(0.3), None), (Labels(prior), None), (Alternative(prior), 0)):
-        draws = distribution.draw(40_000, rng, index)
-        total = 0.0
-        for values, probabilities in distribution.support(index):
-            assert len(values) == distribution.support_size(index)
-            for value, probability in zip(values, probabilities, strict=True):
-                same = (draws == value).reshape(len(draws), -1).all(axis=1)
-                error = np.sqrt(probability * (1 - probability) / len(draws))
-                assert abs(same.mean() - probability) <= 5 * error
-                total += probability
-        assert total == pytest.approx(1.0)
+    for distribution, index, size in ((Bernoulli(0.3), None, 2), (Labels(prior), None, 9), (Alternative(prior), 0, 2)):
+        listed = list(distribution.support(index))
+        assert sum(len(values) for values, _ in listed) == size == distribution.support_size(index)
+        assert sum(float(probabilities.sum()) for _, probabilities in listed) == pytest.approx(1.0)
+    (others, chances), *_ = Alternative(prior).support(0)
+    assert dict(zip(others.tolist(), chances.tolist(), strict=True)) == pytest.approx({1: 0.9, 2: 0.1})

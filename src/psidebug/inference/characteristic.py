@@ -22,8 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from psidebug.inference.estimates import Tails
-from psidebug.inference.lattice import lattice_step
-from psidebug.inference.linear import LinearSymptom
+from psidebug.inference.linear import LinearSymptom, lattice_step
 from psidebug.inference.tilt import Tilt, saddle_point, tilt_at
 from psidebug.priors import Floats, over_alternatives
 

@@ -1,9 +1,9 @@
 """One linear symptom needs no sampling: PS of every label exactly, to a stated tolerance.
 
 Few labels: all sums are listed; or the likely ones, where few labels are likely to move. Many: the characteristic
-function of the tilted sum is inverted. Very many: so it is
-for the rows near the top and for a sample of the others; the rest take the O(N) saddle-point form, corrected by what
-the sample shows, and the largest deviation on a second sample is the stated error.
+function of the tilted sum is inverted. Very many, of two classes: so it is for the rows near the top and for a sample
+of the others; the rest take the O(N) saddle-point form, corrected by what the sample shows, and twice the largest
+deviation on a second sample is the stated error.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ import numpy as np
 from psidebug.inference.characteristic import Inversion, Rows, invert
 from psidebug.inference.estimates import Estimates, Tails, exact_estimates
 from psidebug.inference.linear import LinearSymptom
-from psidebug.inference.listing import listed_tails
-from psidebug.inference.subset_sums import MOST_SUMS, subset_sum_tails, sums_in_all
+from psidebug.inference.listing import MOST_SUMS, all_sums, likely_sums
 from psidebug.inference.tilt import first_order_sufficiency, saddle_point
 from psidebug.priors import Floats
 
@@ -28,12 +27,12 @@ CURVE = 4096
 def closed_form(symptom: LinearSymptom) -> Estimates:
     """PS of every label for φ: Σ_j c_j(w_j) < M."""
     rows = symptom.prior.size
-    if sums_in_all(symptom) <= MOST_SUMS:
-        tails, error = subset_sum_tails(symptom), np.zeros(rows)
+    if symptom.prior.worlds <= MOST_SUMS:
+        tails, error = all_sums(symptom), np.zeros(rows)
         how = " on few labels; all its sums were listed"
     else:
         inversion = invert(symptom)
-        listed = None if inversion.complete else listed_tails(symptom, saddle_point(symptom))
+        listed = None if inversion.complete else likely_sums(symptom, saddle_point(symptom))
         if listed is not None:
             tails, error = listed
             how = "; the sums that matter were listed"
@@ -43,10 +42,7 @@ def closed_form(symptom: LinearSymptom) -> Estimates:
         elif (alike := _alike(symptom)) is not None:
             first, member = alike
             some, error = inversion.sufficiency(first)
-            tails, error = (
-                Tails(some.kept[member], some.moved[:, member], some.turned[:, member], some.log_scale[member]),
-                error[member],
-            )
+            tails, error = some.at(member), error[member]
             how = f"; its sum was inverted for each of {len(first)} kinds of label"
         else:
             tails, error = _mostly_saddle_point(inversion)
@@ -72,7 +68,7 @@ def _alike(symptom: LinearSymptom) -> tuple[Rows, Rows] | None:
 
 
 def _mostly_saddle_point(inversion: Inversion) -> tuple[Tails, Floats]:
-    """Tails exact for the rows with the highest first-order PS, interpolated for the others, with the error of that.
+    """Two classes: tails exact for the rows of highest first-order PS, interpolated for the others, with their error.
 
     log(moved / kept) is λc to first order, and a smooth function of c beyond: what is beyond is measured on rows spread
     over the range of c, and interpolated. Half of the sample measures, half checks.
@@ -81,25 +77,20 @@ def _mostly_saddle_point(inversion: Inversion) -> tuple[Tails, Floats]:
     first = first_order_sufficiency(symptom, tilt)
     order = np.argpartition(first, len(first) - TOP)
     top, rest = order[-TOP:], order[:-TOP]
-    moves = symptom.moves[:, rest]
-    strength = moves[0] if len(moves) == 1 else first[rest]
-    spread = _spread(strength, 2 * SAMPLE)
+    moves = symptom.moves[0, rest]
+    spread = _spread(moves, 2 * SAMPLE)
     known, check = spread[::2], spread[1::2]
     measured, _ = inversion.sufficiency(rest[known])
-    beyond = (
-        np.log(np.maximum(measured.moved, 1e-300) / np.maximum(measured.kept, 1e-300)) - tilt.rate * moves[:, known]
-    )
+    ratio = np.maximum(measured.moved[0], 1e-300) / np.maximum(measured.kept, 1e-300)
+    beyond = _Curve(moves[known], np.log(ratio) - tilt.rate * moves[known])
     base = float(np.median(measured.kept))
-    curves = [_Curve(strength[known], values) for values in beyond]
 
     def interpolated(at: Rows | slice) -> Tails:
-        ratio = tilt.rate * moves[:, at]
-        for k, curve in enumerate(curves):
-            ratio[k] += curve(strength[at])
+        log_ratio = tilt.rate * moves[at] + beyond(moves[at])
         return Tails(
-            kept=np.full(ratio.shape[1], base),
-            moved=base * np.exp(ratio),
-            turned=np.where(moves[:, at] > 0, base * np.expm1(np.maximum(ratio, 0.0)), 0.0),
+            kept=np.full(len(log_ratio), base),
+            moved=base * np.exp(log_ratio)[None],
+            turned=np.where(moves[at] > 0, base * np.expm1(np.maximum(log_ratio, 0.0)), 0.0)[None],
             log_scale=tilt.log_norm - tilt.log_norms[rest[at]] - tilt.rate * symptom.threshold,
         )
 

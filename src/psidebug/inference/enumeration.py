@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from itertools import product
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from psidebug.errors import NoWorldWithout, TooManyWorlds
 from psidebug.inference.estimates import Estimates, Tails, exact_estimates
-from psidebug.priors import Prior
+from psidebug.priors import Floats, Prior
 from psidebug.program.distributions import Labels
 from psidebug.program.expressions import Learner
 from psidebug.program.interpreter import interpret
@@ -28,9 +30,11 @@ def meaning(program: Program, index: int | None = None) -> dict[Any, float]:
     samples = program.samples
     if len({each.target for each in samples}) < len(samples):
         raise ValueError("this program samples one variable twice: give each sample a name of its own")
-    size = int(np.prod([float(each.distribution.support_size(index)) for each in samples]))
+    size = math.prod(each.distribution.support_size(index) for each in samples)
     if size > MOST_WORLDS:
-        raise TooManyWorlds(f"this program has {size:,} worlds, more than the {MOST_WORLDS:,} that can be enumerated.")
+        raise TooManyWorlds(
+            f"this program has {size:,.0f} worlds, more than the {MOST_WORLDS:,} that can be enumerated."
+        )
     weights: defaultdict[Any, float] = defaultdict(float)
     for blocks in product(*(each.distribution.support(index) for each in samples)):
         sizes = [len(values) for values, _ in blocks]
@@ -56,18 +60,16 @@ def mean(program: Program, index: int | None = None) -> float:
 
 
 def enumeration(prior: Prior, learner: Learner, symptom: Symptom) -> Estimates:
-    """PS, PN and PNS of every label from the symptom in all worlds; the learner is asked once for each world.
+    """PS of every label from the symptom in all worlds; the learner is asked once for each world.
 
     Worlds are numbered with one digit per label, so that the world in which label i is put back is an addition away.
     """
-    worlds = Labels(prior)
-    size = worlds.support_size(None)
-    if size > MOST_WORLDS:
+    if prior.worlds > MOST_WORLDS:
         raise TooManyWorlds(
             f"{prior.size} labels have more than {MOST_WORLDS:,} possible worlds, too many to enumerate. Use another "
             f"engine ('closed_form', 'tilting', 'sampling'), or give most rows a noise rate of 0."
         )
-    blocks = [(probability, ~symptom.holds(learner(labels))) for labels, probability in worlds.support(None)]
+    blocks = [(probability, ~symptom.holds(learner(labels))) for labels, probability in Labels(prior).support(None)]
     probability = np.concatenate([block for block, _ in blocks])
     gone = np.concatenate([block for _, block in blocks])
     if not gone.any():
@@ -75,6 +77,7 @@ def enumeration(prior: Prior, learner: Learner, symptom: Symptom) -> Estimates:
             "the symptom holds in every world that the prior allows: no change of labels removes it. Raise the noise "
             "rate of more rows, or ask about a milder symptom."
         )
+    size = len(gone)
     return exact_estimates(
         prior,
         _tails(prior, probability, gone),
@@ -85,7 +88,7 @@ def enumeration(prior: Prior, learner: Learner, symptom: Symptom) -> Estimates:
     )
 
 
-def _tails(prior: Prior, probability: Any, gone: Any) -> Tails:
+def _tails(prior: Prior, probability: Floats, gone: npt.NDArray[np.bool_]) -> Tails:
     kept, log_scale = np.zeros(prior.size), np.zeros(prior.size)
     moved, turned = np.zeros((prior.classes - 1, prior.size)), np.zeros((prior.classes - 1, prior.size))
     stride = 1

@@ -12,14 +12,12 @@ from psidebug.priors import Codes, Floats, Prior, over_alternatives
 
 @dataclass(frozen=True, eq=False)
 class Estimates:
-    """PS of each label with its error bar, its two companions, and the posterior that the label differs.
+    """PS of each label with its error bar, and the posterior that the label differs.
 
     All are arrays with one entry per label; with w ~ p_T:
 
     - ``ps``: sufficiency, P(φ(w[Y_i ← y_i]) | ¬φ(w), Y_i ≠ y_i);
-    - ``pn``: necessity, P(¬φ(w[Y_i ← other]) | φ(w), Y_i = y_i), the other drawn from π_i; NaN where φ never holds;
-    - ``pns``: necessity and sufficiency, P(φ(w[Y_i ← y_i]), ¬φ(w[Y_i ← other]));
-    - ``p_wrong``: P(Y_i ≠ y_i | ¬φ(w)). ``ps * p_wrong`` is what the figure "parallel-psi" computes as printed.
+    - ``p_wrong``: P(Y_i ≠ y_i | ¬φ(w));
     - ``proposed``: the other class that label i most likely has, given ¬φ.
     """
 
@@ -29,8 +27,6 @@ class Estimates:
     low: Floats
     high: Floats
     """Bounds on ``ps``: a 95% interval where it was sampled, otherwise the stated error of the arithmetic."""
-    pn: Floats
-    pns: Floats
     p_wrong: Floats
     proposed: Codes
     effective_sample_size: Floats
@@ -64,6 +60,10 @@ class Tails:
     turned: Floats
     log_scale: Floats
 
+    def at(self, labels: npt.NDArray[np.intp]) -> Tails:
+        """The tails of these labels, in their order."""
+        return Tails(self.kept[labels], self.moved[:, labels], self.turned[:, labels], self.log_scale[labels])
+
     def sufficiency(self, proposals: Floats) -> Floats:
         """PS(i) = Σ_k π_i(k) turned / Σ_k π_i(k) moved; 0 where the symptom never goes with label i different."""
         gone = over_alternatives(proposals * self.moved)
@@ -74,25 +74,20 @@ class Tails:
 def exact_estimates(
     prior: Prior, tails: Tails, *, error: float | Floats, engine: str, reason: str, learner_calls: int = 0
 ) -> Estimates:
-    """Everything that follows from the tails: PS, PN, PNS, the posterior and the proposed class.
+    """Everything that follows from the tails: PS, the posterior and the proposed class.
 
     P(¬φ) = (1 - ε_i) kept + ε_i Σ_k π_i(k) moved, the same for every i.
     """
-    scale = np.exp(tails.log_scale)
     weights = prior.proposals * tails.moved
-    gone, turned = over_alternatives(weights), over_alternatives(prior.proposals * tails.turned)
     ps = tails.sufficiency(prior.proposals)
-    wrong, right = prior.rates * gone, (1.0 - prior.rates) * tails.kept
+    wrong, right = prior.rates * over_alternatives(weights), (1.0 - prior.rates) * tails.kept
     total = wrong + right
-    still, both = 1.0 - scale * tails.kept, scale * turned
     reference = int(np.argmax(total))
     return Estimates(
         ps=ps,
         standard_error=np.zeros(prior.size),
         low=np.maximum(ps - error, 0.0),
         high=np.minimum(ps + error, 1.0),
-        pn=np.minimum(np.divide(both, still, out=np.full_like(still, np.nan), where=still > 1e-9), 1.0),
-        pns=np.minimum(both, 1.0),
         p_wrong=np.divide(wrong, total, out=np.zeros_like(total), where=total > 0),
         proposed=_likeliest(prior, weights),
         effective_sample_size=np.full(prior.size, np.inf),
@@ -111,8 +106,6 @@ def no_causes(prior: Prior, *, reason: str) -> Estimates:
         standard_error=nothing,
         low=nothing,
         high=nothing,
-        pn=np.full(prior.size, np.nan),
-        pns=nothing,
         p_wrong=np.asarray(prior.rates),
         proposed=_likeliest(prior, prior.proposals),
         effective_sample_size=np.full(prior.size, np.inf),

@@ -17,6 +17,9 @@ import numpy.typing as npt
 from psidebug.errors import InvalidSymptom, NoWorldWithout, SymptomAbsent
 from psidebug.priors import Codes, Floats, Prior
 
+COARSEST = 1e-4
+"""A step finer than this share of the largest effect is no lattice, but numbers."""
+
 
 @dataclass(frozen=True, eq=False)
 class LinearSymptom:
@@ -72,11 +75,39 @@ class LinearSymptom:
         """Sums closer to the threshold than this are ties: the rounding error of adding N effects."""
         return 4 * float(np.finfo(np.float64).eps) * float(np.abs(self.moves).max(axis=0).sum())
 
-    def sums(self, worlds: Codes) -> Floats:
-        """T in each world."""
-        return np.asarray(self.effects[np.arange(self.prior.size), worlds].sum(axis=1))
-
     def margins(self, worlds: Codes) -> Floats:
         """T - M as the margin of one point, shape (worlds, 1, 1): the learner whose symptom this is. Ties are 0."""
-        margins = self.sums(worlds) - self.threshold
+        margins = self.effects[np.arange(self.prior.size), worlds].sum(axis=1) - self.threshold
         return np.where(np.abs(margins) <= self.rounding, 0.0, margins)[:, None, None]
+
+
+def lattice_step(effects: Floats) -> float | None:
+    """The largest δ of which every effect is a whole multiple (votes, counts), where sums can tie; or None.
+
+    Euclid's algorithm on floating-point numbers, with a tolerance of 1e-9 of the largest effect.
+    """
+    sizes = np.abs(effects[effects != 0])
+    if len(sizes) == 0:
+        return None
+    largest = float(sizes.max())
+    step = largest
+    for size in sizes[:64].tolist():
+        step = _common_divisor(step, size, 1e-9 * largest)
+        if step < COARSEST * largest:
+            return None
+    for size in np.unique(sizes).tolist() if not _multiples(sizes, step) else ():
+        step = _common_divisor(step, size, 1e-9 * largest)
+        if step < COARSEST * largest:
+            return None
+    return step if _multiples(sizes, step) else None
+
+
+def _multiples(sizes: Floats, step: float) -> bool:
+    ratio = sizes / step
+    return bool(np.all(np.abs(ratio - np.round(ratio)) < 1e-6))
+
+
+def _common_divisor(a: float, b: float, tolerance: float) -> float:
+    while b > tolerance:
+        a, b = b, abs(a - b * round(a / b))
+    return a

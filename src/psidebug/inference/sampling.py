@@ -1,13 +1,10 @@
-"""Sampling the paper's programs as they stand: with any learner, the real one included.
+"""Sampling the paper's program as it stands: with any learner, the real one included.
 
-Two ways, both of which the paper describes. *Rejection* runs figure "psi" for one label after another: worlds are drawn
-until enough of them pass both observations. *Forward* runs the shared-sample program: every world that passes ¬φ serves
-every label that differs in it.
+Figure "psi" waits, for one label after another, for worlds that pass both observations. The shared-sample program
+``reuse_samples(sufficiency(…))`` lets every world that passes ¬φ serve every label that differs in it.
 """
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -15,7 +12,7 @@ from psidebug.errors import NoWorldWithout
 from psidebug.inference.estimates import Estimates, wilson_interval
 from psidebug.priors import Codes, Prior
 from psidebug.program.expressions import Learner
-from psidebug.program.interpreter import finish, interpret, start
+from psidebug.program.interpreter import finish, start
 from psidebug.program.paper import LABELS, sufficiency
 from psidebug.program.transformations import reuse_samples
 from psidebug.symptoms import Symptom
@@ -36,10 +33,7 @@ class _Counted:
 
 
 def sampling(prior: Prior, learner: Learner, symptom: Symptom, *, worlds: int, rng: np.random.Generator) -> Estimates:
-    """PS of every label by forward sampling of the shared-sample program from ``worlds`` draws of p_T.
-
-    PN and PNS are not sampled here and are NaN: their programs share no worlds with that of PS.
-    """
+    """PS of every label by forward sampling of the shared-sample program from ``worlds`` draws of p_T."""
     counted = _Counted(learner)
     program = reuse_samples(sufficiency(prior, counted, symptom))
     trials, successes, gone = np.zeros(prior.size), np.zeros(prior.size), 0
@@ -61,79 +55,20 @@ def sampling(prior: Prior, learner: Learner, symptom: Symptom, *, worlds: int, r
             f"engine 'closed_form' or 'tilting', or a milder symptom."
         )
     moved[np.arange(prior.size), prior.given] = -1.0
-    return _estimates(
-        prior,
-        trials,
-        successes,
-        gone,
-        moved.argmax(axis=1),
-        counted.calls,
-        log_p_without=float(np.log(gone / worlds)),
-        reason=f"{gone:,} of {worlds:,} sampled worlds were free of the symptom",
-    )
-
-
-def rejection(
-    prior: Prior,
-    learner: Learner,
-    symptom: Symptom,
-    *,
-    indices: Sequence[int],
-    worlds: int,
-    rng: np.random.Generator,
-) -> Estimates:
-    """PS of some labels by running figure "psi" as printed, ``worlds`` draws of p_T for each; others are NaN."""
-    counted = _Counted(learner)
-    program = sufficiency(prior, counted, symptom)
-    trials, successes = np.zeros(prior.size), np.zeros(prior.size)
-    for i in indices:
-        for first in range(0, worlds, BLOCK):
-            draws = prior.draw(min(BLOCK, worlds - first), rng)
-            result = interpret(program, {LABELS: draws}, index=i)
-            trials[i] += len(result.values)
-            successes[i] += result.values.sum()
-    return _estimates(
-        prior,
-        trials,
-        successes,
-        gone=0,
-        proposed=prior.alternatives[prior.proposals.argmax(axis=0), np.arange(prior.size)],
-        calls=counted.calls,
-        log_p_without=float("nan"),
-        reason=f"figure psi was run {worlds:,} times for each of {len(indices)} labels",
-    )
-
-
-def _estimates(
-    prior: Prior,
-    trials: np.ndarray,
-    successes: np.ndarray,
-    gone: int,
-    proposed: Codes,
-    calls: int,
-    *,
-    log_p_without: float,
-    reason: str,
-) -> Estimates:
-    unknown = np.full(prior.size, np.nan)
-    ps = np.divide(successes, trials, out=np.zeros(prior.size), where=trials > 0)
     low, high = wilson_interval(successes, trials)
     few = int((trials < 30).sum())
+    guessed = (f"{few} of {prior.size} labels were met in fewer than 30 worlds: their PS is a guess",)
     return Estimates(
-        ps=ps,
+        ps=np.divide(successes, trials, out=np.zeros(prior.size), where=trials > 0),
         standard_error=(high - low) / (2 * 1.96),
         low=low,
         high=high,
-        pn=unknown,
-        pns=unknown,
-        p_wrong=trials / gone if gone else unknown,
-        proposed=proposed,
+        p_wrong=trials / gone,
+        proposed=moved.argmax(axis=1),
         effective_sample_size=trials,
-        log_p_without=log_p_without,
+        log_p_without=float(np.log(gone / worlds)),
         engine="sampling",
-        reason=reason,
-        learner_calls=calls,
-        warnings=(f"{few} of {prior.size} labels were met in fewer than 30 worlds: their PS is a guess",)
-        if few
-        else (),
+        reason=f"{gone:,} of {worlds:,} sampled worlds were free of the symptom",
+        learner_calls=counted.calls,
+        warnings=guessed if few else (),
     )

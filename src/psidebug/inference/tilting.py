@@ -50,7 +50,7 @@ def tilting(
     while sums.worlds < worlds and sums.effective < effective:
         batch = drawn_from.draw(BATCH, rng)
         sums.add(batch, *states_without(learner, symptom, batch))
-    found = sums.estimates(engine="tilting", warnings=())
+    found = sums.estimates()
     plain = ~symptom.holds(learner(prior.draw(PLAIN, rng)))
     return replace(found, warnings=_warnings(found, sums.effective, held, plain, symptom))
 

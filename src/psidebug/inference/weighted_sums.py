@@ -19,7 +19,7 @@ class WeightedSums:
     """
 
     def __init__(self, prior: Prior, drawn_from: Prior) -> None:
-        self._prior, self._drawn_from = prior, drawn_from
+        self._prior = prior
         with np.errstate(divide="ignore", invalid="ignore"):
             log_ratio = np.log(prior.moves) - np.log(drawn_from.moves)
         self._log_ratio = np.where(prior.moves > 0, log_ratio, 0.0)
@@ -63,8 +63,8 @@ class WeightedSums:
         self._gone += float(weights.sum())
         self._gone_squared += float((weights**2).sum())
 
-    def estimates(self, *, engine: str, warnings: tuple[str, ...]) -> Estimates:
-        """PS and its companions, with errors."""
+    def estimates(self) -> Estimates:
+        """PS of every label with its error, and the posterior that the label differs."""
         prior, known = self._prior, self._y > 0
         nothing = np.zeros(prior.size)
         ps = np.divide(self._x, self._y, out=nothing.copy(), where=known)
@@ -75,23 +75,17 @@ class WeightedSums:
         settled = (ps == 0) | (ps == 1)
         half = np.where(settled, np.divide(3.0, worth, out=np.ones(prior.size), where=worth > 3), 1.96 * error)
         wrong, right = prior.rates * self._y, (1.0 - prior.rates) * self._kept
-        # E[v_-i] = 1, so means over worlds are probabilities; dividing by Σv instead would add its own wild variance
-        scale = float(np.exp(min(self._reference, 700.0))) / self.worlds
-        both, still = scale * self._x, 1.0 - scale * self._kept
         unknown = worth < LEAST_WORTH
         return Estimates(
             ps=ps,
             standard_error=half / 1.96,
             low=np.where(unknown, 0.0, np.clip(ps - half, 0.0, 1.0)),
             high=np.where(unknown, 1.0, np.clip(ps + half, 0.0, 1.0)),
-            pn=np.clip(np.divide(both, still, out=np.full(prior.size, np.nan), where=still > 1e-9), 0.0, 1.0),
-            pns=np.clip(both, 0.0, 1.0),
             p_wrong=np.divide(wrong, wrong + right, out=prior.rates.copy(), where=wrong + right > 0),
             proposed=prior.alternatives[self._moved.argmax(axis=0), np.arange(prior.size)],
             effective_sample_size=worth,
             log_p_without=float(np.log(self._gone / self.worlds) + self._reference) if self._gone > 0 else -np.inf,
-            engine=engine,
+            engine="tilting",
             reason=f"{self.worlds:,} worlds of the tilted prior, worth {self.effective:.0f} without the symptom",
             learner_calls=self.worlds,
-            warnings=warnings,
         )

@@ -1,4 +1,7 @@
-"""What sample statements draw from: small discrete distributions that can be drawn from and listed."""
+"""What sample statements draw from: discrete distributions whose values an engine can list.
+
+Worlds are drawn by engines, from the prior itself (``Prior.draw``): nothing is drawn inside a program.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +28,8 @@ class Distribution(Protocol):
         """Whether it depends on the index i."""
         ...
 
-    def draw(self, count: int, rng: np.random.Generator, index: int | None) -> Array:
-        """Independent draws, along the first axis."""
-        ...
-
-    def support_size(self, index: int | None) -> int:
-        """Number of values of positive probability."""
+    def support_size(self, index: int | None) -> float:
+        """Number of values of positive probability; ∞ where floating point cannot hold it."""
         ...
 
     def support(self, index: int | None) -> Iterator[tuple[Array, Floats]]:
@@ -48,10 +47,6 @@ class Bernoulli:
     def __post_init__(self) -> None:
         if not 0.0 <= self.mean <= 1.0:
             raise InvalidPrior(f"Bernoulli({self.mean}) is no distribution: the mean is a probability.")
-
-    def draw(self, count: int, rng: np.random.Generator, index: int | None) -> Array:
-        """``count`` booleans."""
-        return rng.random(count) < self.mean
 
     def support_size(self, index: int | None) -> int:
         """Two, or one for a coin that always falls the same way."""
@@ -74,21 +69,14 @@ class Labels:
     name: str = "p_T"
     about_index = False
 
-    def draw(self, count: int, rng: np.random.Generator, index: int | None) -> Array:
-        """``count`` worlds of N codes."""
-        return self.prior.draw(count, rng)
-
-    def support_size(self, index: int | None) -> int:
+    def support_size(self, index: int | None) -> float:
         """Number of worlds of positive probability."""
-        size = 1
-        for row in self.prior.moves > 0:
-            size *= int(row.sum())
-        return size
+        return self.prior.worlds
 
     def support(self, index: int | None) -> Iterator[tuple[Array, Floats]]:
         """Every world of positive probability."""
         options = [np.flatnonzero(row > 0) for row in self.prior.moves]
-        count = self.support_size(index)
+        count = int(self.prior.worlds)
         for first in range(0, count, BLOCK):
             number = np.arange(first, min(first + BLOCK, count))
             worlds = np.empty((len(number), self.prior.size), dtype=np.intp)
@@ -107,11 +95,6 @@ class Alternative:
 
     prior: Prior
     about_index = True
-
-    def draw(self, count: int, rng: np.random.Generator, index: int | None) -> Array:
-        """``count`` other classes for label i."""
-        values, probabilities = self._table(index)
-        return np.asarray(rng.choice(values, size=count, p=probabilities))
 
     def support_size(self, index: int | None) -> int:
         """Number of classes that label i may move to."""

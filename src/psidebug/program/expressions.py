@@ -53,13 +53,13 @@ class Expression(ABC):
     @property
     def about_index(self) -> bool:
         """Whether it, or a part of it, mentions the index i, so that its value cannot be shared between labels."""
-        return any(part.about_index for part in _parts(self))
+        return any(part.about_index for part in parts(self) if isinstance(part, Expression))
 
     @property
     def reads(self) -> frozenset[str]:
         """The variables it is computed from."""
-        own = {getattr(self, name) for name in ("name", "labels", "classifier") if name in self.variables_in}
-        return frozenset(own).union(*(part.reads for part in _parts(self)))
+        own = {getattr(self, field) for field in self.variables_in}
+        return frozenset(own).union(*(part.reads for part in parts(self) if isinstance(part, Expression)))
 
     variables_in: tuple[str, ...] = ()
     """Fields that name a variable."""
@@ -69,12 +69,10 @@ class Expression(ABC):
         """Its value in each world of the state."""
 
 
-def _parts(expression: Expression) -> Iterator[Expression]:
-    """The expressions that an expression is made of."""
-    for value in vars(expression).values():
-        for part in value if isinstance(value, tuple) else (value,):
-            if isinstance(part, Expression):
-                yield part
+def parts(node: object) -> Iterator[object]:
+    """What an expression or a statement is made of."""
+    for value in vars(node).values():
+        yield from value if isinstance(value, tuple) else (value,)
 
 
 @dataclass(frozen=True)
@@ -132,20 +130,6 @@ class AnyOf(Expression):
 
     def __str__(self) -> str:
         return " ∨ ".join(map(str, self.parts))
-
-
-@dataclass(frozen=True)
-class AllOf(Expression):
-    """e₁ ∧ e₂ ∧ …."""
-
-    parts: tuple[Expression, ...]
-
-    def evaluate(self, state: State) -> Array:
-        """Conjunction."""
-        return np.asarray(np.logical_and.reduce([part.evaluate(state).astype(bool) for part in self.parts]))
-
-    def __str__(self) -> str:
-        return " ∧ ".join(map(str, self.parts))
 
 
 @dataclass(frozen=True)

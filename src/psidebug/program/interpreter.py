@@ -33,10 +33,10 @@ def start(program: Program, draws: Mapping[str, Array]) -> State:
     return running
 
 
-def finish(program: Program, state: State, index: int, draws: Mapping[str, Array] | None = None) -> Returned:
-    """Run the rest of the program from a started state, for label ``index``; ``draws`` for what that part samples."""
+def finish(program: Program, state: State, index: int) -> Returned:
+    """Run the rest of the program, which samples nothing, from a started state, for label ``index``."""
     rest = program.statements[len(program.shared) :]
-    _, returned = _run(rest, replace(state, index=index), draws or {})
+    _, returned = _run(rest, replace(state, index=index), {})
     return _joined(returned)
 
 

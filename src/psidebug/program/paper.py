@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from psidebug.priors import Prior
-from psidebug.program.distributions import Alternative, Bernoulli, Labels
+from psidebug.program.distributions import Bernoulli, Labels
 from psidebug.program.expressions import (
     AnyOf,
     Constant,
@@ -73,39 +73,5 @@ def shared_as_printed(prior: Prior, learner: Learner, symptom: Symptom) -> Progr
                 ),
             ),
             Return(Constant(0)),
-        ),
-    )
-
-
-def necessity(prior: Prior, learner: Learner, symptom: Symptom) -> Program:
-    """PN(i) = P( ¬φ(𝒜(w[Y_i ← other])) | φ(𝒜(w)), Y_i = y_i ), the other value drawn from π_i."""
-    return Program(
-        "PN_i(𝒜, Γ, φ)",
-        (
-            Sample(LABELS, Labels(prior)),
-            Observe(Not(LabelDiffers(LABELS, prior.given))),
-            Let("c", Learned(learner, LABELS)),
-            Observe(Shows(symptom, "c")),
-            Sample("k", Alternative(prior)),
-            Intervene(LABELS, Variable("k")),
-            Let("c′", Learned(learner, LABELS)),
-            Return(Not(Shows(symptom, "c′"))),
-        ),
-    )
-
-
-def necessity_and_sufficiency(prior: Prior, learner: Learner, symptom: Symptom) -> Program:
-    """PNS(i) = P( φ(𝒜(w[Y_i ← y_i])), ¬φ(𝒜(w[Y_i ← other])) ), the other value drawn from π_i."""
-    return Program(
-        "PNS_i(𝒜, Γ, φ)",
-        (
-            Sample(LABELS, Labels(prior)),
-            Intervene(LABELS, GivenLabel(prior.given)),
-            Let("c", Learned(learner, LABELS)),
-            If(Not(Shows(symptom, "c")), (Return(Constant(0)),)),
-            Sample("k", Alternative(prior)),
-            Intervene(LABELS, Variable("k")),
-            Let("c′", Learned(learner, LABELS)),
-            Return(Not(Shows(symptom, "c′"))),
         ),
     )

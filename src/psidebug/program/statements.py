@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from psidebug.program.distributions import Distribution
-from psidebug.program.expressions import Expression
+from psidebug.program.expressions import Expression, parts
 
 
 class Statement:
@@ -14,8 +14,8 @@ class Statement:
 
     @property
     def about_index(self) -> bool:
-        """Whether it mentions the index i, so that its work cannot be shared between labels."""
-        return False
+        """Whether it, or a part of it, mentions the index i, so that its work cannot be shared between labels."""
+        return any(getattr(part, "about_index", False) for part in parts(self))
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,11 +24,6 @@ class Sample(Statement):
 
     target: str
     distribution: Distribution
-
-    @property
-    def about_index(self) -> bool:
-        """Whether its distribution mentions i."""
-        return self.distribution.about_index
 
     def __str__(self) -> str:
         return f"{self.target} := sample({self.distribution});"
@@ -41,11 +36,6 @@ class Let(Statement):
     target: str
     value: Expression
 
-    @property
-    def about_index(self) -> bool:
-        """Whether its expression mentions i."""
-        return self.value.about_index
-
     def __str__(self) -> str:
         return f"{self.target} := {self.value};"
 
@@ -55,11 +45,6 @@ class Observe(Statement):
     """observe(e): worlds where e is false are blocked."""
 
     condition: Expression
-
-    @property
-    def about_index(self) -> bool:
-        """Whether its condition mentions i."""
-        return self.condition.about_index
 
     def __str__(self) -> str:
         return f"observe({self.condition});"
@@ -71,11 +56,6 @@ class Factor(Statement):
 
     log_weight: Expression
 
-    @property
-    def about_index(self) -> bool:
-        """Whether its weight mentions i."""
-        return self.log_weight.about_index
-
     def __str__(self) -> str:
         return f"factor({self.log_weight});"
 
@@ -86,11 +66,7 @@ class Intervene(Statement):
 
     labels: str
     value: Expression
-
-    @property
-    def about_index(self) -> bool:
-        """Always: it sets label i."""
-        return True
+    about_index = True
 
     def __str__(self) -> str:
         return f"{self.labels}_i := {self.value};"
@@ -103,11 +79,6 @@ class If(Statement):
     condition: Expression
     body: tuple[Statement, ...]
 
-    @property
-    def about_index(self) -> bool:
-        """Whether the condition or the body mentions i."""
-        return self.condition.about_index or any(statement.about_index for statement in self.body)
-
     def __str__(self) -> str:
         return f"if ({self.condition})"
 
@@ -117,11 +88,6 @@ class Return(Statement):
     """return(e)."""
 
     value: Expression
-
-    @property
-    def about_index(self) -> bool:
-        """Whether its value mentions i."""
-        return self.value.about_index
 
     def __str__(self) -> str:
         return f"return({self.value});"

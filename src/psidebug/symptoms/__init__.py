@@ -7,10 +7,9 @@ with ``&``, ``|`` and ``~``.
 
 from __future__ import annotations
 
-from psidebug.symptoms.combined import And, Not, Or
 from psidebug.symptoms.log_loss import LogLossAbove, log_loss_above_boundary
 from psidebug.symptoms.misclassified import Misclassified, at_least, misclassified
-from psidebug.symptoms.symptom import Changes, Linearisation, Margins, Symptom
+from psidebug.symptoms.symptom import And, Changes, Linearisation, Margins, Not, Or, Symptom
 
 __all__ = [
     "And",

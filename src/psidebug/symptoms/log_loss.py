@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from psidebug.errors import InvalidSymptom
 from psidebug.margins import is_wrong, log_losses, loss_weights, rival_probabilities
-from psidebug.symptoms.misclassified import check_points
-from psidebug.symptoms.symptom import Floats, Linearisation, Margins, Symptom, Truths
+from psidebug.symptoms.symptom import Floats, Linearisation, Margins, OfPoints, Truths
 
 
 @dataclass(frozen=True)
-class LogLossAbove(Symptom):
+class LogLossAbove(OfPoints):
     """The mean log loss on these test points (None: on all) is above ``threshold``, in nats per point."""
 
     threshold: float
@@ -24,16 +22,9 @@ class LogLossAbove(Symptom):
     def __post_init__(self) -> None:
         if not np.isfinite(self.threshold) or self.threshold < 0:
             raise InvalidSymptom(f"a log loss is never below {self.threshold}: give a threshold of 0 or more.")
-        check_points(self.of)
-        if self.of is not None and len(set(self.of)) != len(self.of):
-            raise InvalidSymptom("a symptom names the same test point twice.")
-        if self.of is not None and not self.of:
+        self.check_points()
+        if self.of == ():
             raise InvalidSymptom("the log loss of no test points says nothing: name at least one.")
-
-    @property
-    def points(self) -> frozenset[int] | None:
-        """The points named; None for the whole test set."""
-        return None if self.of is None else frozenset(self.of)
 
     def holds(self, margins: Margins) -> Truths:
         """Mean of log(1 + Σ_r exp(-m_tr)) over the points, compared with the threshold."""
@@ -41,23 +32,17 @@ class LogLossAbove(Symptom):
 
     def severity(self, margins: Margins) -> Floats:
         """The mean loss above the threshold."""
-        watched = margins if self.of is None else margins[:, list(self.of)]
-        return np.asarray(log_losses(watched).mean(axis=1) - self.threshold)
+        return np.asarray(log_losses(self.watched(margins)).mean(axis=1) - self.threshold)
 
     def pull(self, margins: Margins) -> Margins:
         """Minus the gradient of the loss: p_tr, the probability given to each rival."""
-        chosen = list(range(margins.shape[1])) if self.of is None else list(self.of)
-        pull = np.zeros(margins.shape[1:])
+        chosen, pull = self.positions(margins.shape[1]), np.zeros(margins.shape[1:])
         pull[chosen] = rival_probabilities(margins[:, chosen]).mean(axis=0)
         return np.asarray(pull / pull.sum())
 
-    def renumbered(self, position_of: Mapping[int, int]) -> Symptom:
-        """Its points under their new numbers."""
-        return self if self.of is None else replace(self, of=tuple(position_of[point] for point in self.of))
-
     def linearised(self, margins: Margins) -> Linearisation:
         """Its tangent: ∂loss/∂m_tr = -p_tr, the probability the classifier gives to rival r."""
-        chosen = list(range(len(margins))) if self.of is None else list(self.of)
+        chosen = self.positions(len(margins))
         weights = np.zeros_like(margins)
         weights[chosen] = loss_weights(margins[chosen])
         loss = float(log_losses(margins[chosen]).mean())

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
 from psidebug.errors import InvalidSymptom
 from psidebug.margins import is_wrong
-from psidebug.symptoms.symptom import Changes, Floats, Linearisation, Margins, Symptom, Truths
+from psidebug.symptoms.symptom import Changes, Floats, Linearisation, Margins, OfPoints, Truths, whole
 
 
 @dataclass(frozen=True)
-class Misclassified(Symptom):
+class Misclassified(OfPoints):
     """At least ``at_least`` of these test points are misclassified; of the whole test set when ``of`` is None.
 
     One point: that it is misclassified. All of the points: the paper's conjunction φ₁ ∧ … ∧ φ_k.
@@ -23,51 +23,38 @@ class Misclassified(Symptom):
     at_least: int
 
     def __post_init__(self) -> None:
-        if not _whole(self.at_least):
+        if not whole(self.at_least):
             raise InvalidSymptom(f"at least {self.at_least!r} points: give a whole number.")
-        check_points(self.of)
-        if self.of is not None and len(set(self.of)) != len(self.of):
-            raise InvalidSymptom("a symptom names the same test point twice.")
+        self.check_points()
         if self.at_least < 1:
             raise InvalidSymptom(f"at least {self.at_least} misclassified always holds: give a count of 1 or more.")
         if self.of is not None and self.at_least > len(self.of):
             raise InvalidSymptom(f"at least {self.at_least} of {len(self.of)} points can never be misclassified.")
 
-    @property
-    def points(self) -> frozenset[int] | None:
-        """The points named; None for the whole test set."""
-        return None if self.of is None else frozenset(self.of)
-
     def holds(self, margins: Margins) -> Truths:
         """Count of points whose smallest margin is negative, compared with ``at_least``."""
-        return np.asarray(is_wrong(self._watched(margins)).sum(axis=1) >= self.at_least)
+        return np.asarray(is_wrong(self.watched(margins)).sum(axis=1) >= self.at_least)
 
     def severity(self, margins: Margins) -> Floats:
         """Minus the margin of the point whose turning would make φ go: the ``at_least``-th smallest."""
-        smallest = self._watched(margins).min(axis=2)
+        smallest = self.watched(margins).min(axis=2)
         return -np.partition(smallest, self.at_least - 1, axis=1)[:, self.at_least - 1]
 
     def pull(self, margins: Margins) -> Margins:
         """Towards the points near the critical one, and there against the rival that is ahead."""
-        smallest = self._watched(margins).min(axis=2)
+        smallest = self.watched(margins).min(axis=2)
         distance = np.abs(smallest + self.severity(margins)[:, None])
         closeness = np.exp(-distance / (0.5 * np.median(distance) + 1e-12))
         closeness /= closeness.sum(axis=1, keepdims=True)
         pull = np.zeros(margins.shape[1:])
-        points = np.arange(margins.shape[1]) if self.of is None else np.array(self.of)
         for k in range(margins.shape[2]):
-            ahead = self._watched(margins).argmin(axis=2) == k
-            pull[points, k] = (closeness * ahead).mean(axis=0)
+            ahead = self.watched(margins).argmin(axis=2) == k
+            pull[self.positions(len(pull)), k] = (closeness * ahead).mean(axis=0)
         return pull
 
     def holds_after(self, margins: Margins, changes: Changes) -> Truths:
         """The count after each change, compared with ``at_least``."""
-        points = np.arange(margins.shape[1]) if self.of is None else np.array(self.of)
-        return np.asarray(changes.errors(margins, points) >= self.at_least)
-
-    def renumbered(self, position_of: Mapping[int, int]) -> Symptom:
-        """Its points under their new numbers."""
-        return self if self.of is None else replace(self, of=tuple(position_of[point] for point in self.of))
+        return np.asarray(changes.errors(margins, self.positions(margins.shape[1])) >= self.at_least)
 
     def linearised(self, margins: Margins) -> Linearisation | None:
         """One point: its margin against the class it is now mistaken for (exact for two classes)."""
@@ -78,9 +65,6 @@ class Misclassified(Symptom):
         weights[self.of[0], rival] = 1.0
         return Linearisation(weights, threshold=-float(margins[self.of[0], rival]), exact=margins.shape[1] == 1)
 
-    def _watched(self, margins: Margins) -> Margins:
-        return margins if self.of is None else margins[:, list(self.of)]
-
     def __str__(self) -> str:
         if self.of is None:
             return f"at least {self.at_least} test points are misclassified"
@@ -89,16 +73,6 @@ class Misclassified(Symptom):
         if self.at_least == len(self.of):
             return f"all of {len(self.of)} test points are misclassified"
         return f"at least {self.at_least} of {len(self.of)} test points are misclassified"
-
-
-def check_points(points: tuple[int, ...] | None) -> None:
-    """Points are known by their position in the test set: whole numbers from 0."""
-    if points is not None and any(not _whole(point) or point < 0 for point in points):
-        raise InvalidSymptom(f"test points are named by their position, a whole number from 0: got {points!r}.")
-
-
-def _whole(value: object) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def misclassified(*points: int) -> Misclassified:

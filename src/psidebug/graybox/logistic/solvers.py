@@ -97,7 +97,6 @@ class Dual:
     def __init__(self, quadratic: Quadratic) -> None:
         self.singular = False
         self._design = quadratic.design
-        self._ridge = quadratic.ridge
         self._parts = [self._part(quadratic, a) for a in range(quadratic.shape[0])]
 
     @staticmethod

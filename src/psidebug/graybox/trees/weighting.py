@@ -63,11 +63,6 @@ class Weighting:
         return np.asarray(on_labels)
 
 
-def unweighted(rows: int, classes: int) -> Weighting:
-    """Every row and class counts once."""
-    return Weighting(np.ones(rows), np.ones(classes))
-
-
 def one_hot(worlds: Worlds, classes: int) -> Floats:
     """Labels (K, N, worlds) of worlds (worlds, N)."""
     return np.asarray(worlds.T[None, :, :] == np.arange(classes)[:, None, None], dtype=np.float64)
