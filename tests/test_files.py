@@ -50,6 +50,17 @@ def test_a_name_as_long_as_the_file_system_allows(tmp_path: Path) -> None:
     assert names(tmp_path) == ["x" * 255]
 
 
+def test_a_link_is_written_through_or_replaced_as_is_asked(tmp_path: Path) -> None:
+    (tmp_path / "far.txt").write_text("old")
+    (tmp_path / "link").symlink_to(tmp_path / "far.txt")
+    write_whole(tmp_path / "link", "new")
+    assert (tmp_path / "far.txt").read_text() == "new"
+    write_whole(tmp_path / "link", "mine", through_links=False)
+    assert (tmp_path / "far.txt").read_text() == "new"
+    assert (tmp_path / "link").read_text() == "mine"
+    assert not (tmp_path / "link").is_symlink()
+
+
 @pytest.mark.parametrize("step", ["replace", "fsync", "chmod"])
 @pytest.mark.parametrize("old", [None, "old"])
 def test_a_failure_midway_leaves_what_was_there_and_nothing_more(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import warnings
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -17,16 +18,24 @@ import pytest
 import skops.io
 import skrub
 import xgboost
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.cluster import FeatureAgglomeration
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.datasets import load_iris
+from sklearn.decomposition import PCA
+from sklearn.ensemble import VotingClassifier
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.pipeline import make_pipeline
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
+from sklearn.pipeline import make_pipeline, make_union
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 import psidebug
+from psidebug.caches import without_caches
 from psidebug.errors import NotAClassifier, UnreadableModel
 from psidebug.models import TRUSTED, as_skops, load_model
 from psidebug.store.fingerprint import learner_text
+from psidebug.task.learner import fresh
 from tests.conftest import Planted
 
 X, CODES = load_iris(return_X_y=True)
@@ -140,6 +149,103 @@ def test_a_regressor_is_no_classifier(tmp_path: Path) -> None:
     skops.io.dump(LinearRegression(), tmp_path / "model.skops")
     with pytest.raises(NotAClassifier, match="regressor"):
         load_model(tmp_path / "model.skops")
+
+
+# ── caches ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Sprung:
+    def __init__(self, place: str) -> None:
+        self.place = place
+
+    def __reduce__(self) -> Any:
+        return os.mkdir, (self.place,)
+
+
+def cached(cache: Path) -> dict[str, Any]:
+    """Models that keep a cache, which is of pickles, somewhere in them."""
+    inner = make_pipeline(StandardScaler(), LogisticRegression(), memory=str(cache))
+    search = {"param_grid": {"memory": [str(cache)], "logisticregression__C": [0.5, 1.0]}, "cv": 2}
+    plain = make_pipeline(StandardScaler(), LogisticRegression())
+    halves = make_pipeline(make_pipeline(StandardScaler(), PCA(2), memory=str(cache)), LogisticRegression())
+    return {
+        "pipeline": inner,
+        "first step": halves,
+        "voting": VotingClassifier([("one", inner), ("other", LogisticRegression(max_iter=500))], voting="soft"),
+        "calibrated": CalibratedClassifierCV(inner, cv=2),
+        "columns": make_pipeline(
+            make_column_transformer((make_pipeline(StandardScaler(), PCA(2), memory=str(cache)), [0, 1, 2])),
+            LogisticRegression(),
+        ),
+        "union": make_pipeline(
+            make_union(make_pipeline(StandardScaler(), PCA(2), memory=str(cache))), LogisticRegression()
+        ),
+        "search": GridSearchCV(inner, {"logisticregression__C": [0.5, 1.0]}, cv=2),
+        "searched": GridSearchCV(plain, **search),
+        "searched in lists": RandomizedSearchCV(
+            make_pipeline(plain), [{"pipeline__memory": [str(cache)]}], n_iter=1, cv=2
+        ),
+        "searched steps": GridSearchCV(make_pipeline(plain), {"pipeline": [inner]}, cv=2),
+    }
+
+
+FITTED_IS_REFUSED = ("voting", "calibrated", "search", "searched", "searched in lists", "searched steps")
+"""By the list of types: these hold scorers and the like once they are fitted."""
+
+
+@pytest.mark.parametrize(
+    ("name", "fitted"),
+    [
+        (name, fitted)
+        for name in cached(Path())
+        for fitted in (False, True)
+        if not fitted or name not in FITTED_IS_REFUSED
+    ],
+)
+def test_no_model_from_a_file_opens_a_cache(tmp_path: Path, name: str, fitted: bool) -> None:
+    model = cached(tmp_path / "cache")[name]
+    unfitted = skops.io.dumps(model)
+    model.fit(X, CODES)
+    (tmp_path / "model.skops").write_bytes(skops.io.dumps(model) if fitted else unfitted)
+    poisoned = [*(tmp_path / "cache").rglob("output.pkl")]
+    for file in poisoned:
+        file.write_bytes(pickle.dumps(Sprung(str(tmp_path / "sprung"))))
+    assert poisoned
+    with warnings.catch_warnings(action="ignore"):  # joblib warns of what it cannot use
+        found = load_model(tmp_path / "model.skops")
+        if fitted:
+            np.testing.assert_array_equal(found.predict(X), model.predict(X))
+        for again in (found.fit(X, CODES), fresh(found).fit(X, CODES)):
+            np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert not (tmp_path / "sprung").exists()
+    assert [*(tmp_path / "cache").rglob("output.pkl")] == poisoned, "nothing is added either"
+
+
+def test_every_part_that_can_have_a_cache_is_found() -> None:
+    parts = [FeatureAgglomeration(2, memory="cache"), make_pipeline(StandardScaler(), memory="cache")]
+    held = np.empty(1, dtype=object)
+    held[0] = parts[0]
+    model = make_pipeline(StandardScaler(), LogisticRegression())
+    model.estimators_, model.known_ = [held], {"one": (parts[1],)}
+    model.itself_ = model
+    assert without_caches(model) is model
+    assert [part.memory for part in parts] == [None, None]
+
+
+def test_words_and_classes_called_memory_are_not_caches(tmp_path: Path) -> None:
+    texts, labels = ["memory is full", "memory of summer"] * 10, ["memory", "summer"] * 10
+    model = make_pipeline(CountVectorizer(), LogisticRegression(class_weight={"memory": 2.0, "summer": 1.0}))
+    skops.io.dump(model.fit(texts, labels), tmp_path / "model.skops")
+    found = load_model(tmp_path / "model.skops")
+    assert "memory" in found[0].vocabulary_
+    assert found[-1].class_weight == {"memory": 2.0, "summer": 1.0}
+    np.testing.assert_array_equal(found.predict_proba(texts), model.predict_proba(texts))
+
+
+def test_a_cache_of_joblib_itself_is_refused(tmp_path: Path) -> None:
+    model = make_pipeline(StandardScaler(), LogisticRegression(), memory=joblib.Memory(tmp_path / "cache"))
+    skops.io.dump(model, tmp_path / "model.skops")
+    assert "joblib" in refused(tmp_path / "model.skops")
 
 
 # ── pickles ─────────────────────────────────────────────────────────────────────────────────────────────────────────

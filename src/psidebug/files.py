@@ -54,18 +54,21 @@ def check_place(path: str | PathLike[str]) -> None:
         raise OutputError(f"could not write {target}: {target.parent} is not yours to write to. Choose another place.")
 
 
-def write_whole(path: str | PathLike[str], text: str | bytes) -> None:
+def write_whole(path: str | PathLike[str], text: str | bytes, *, through_links: bool = True) -> None:
     """Write a file so that a reader, a full disk or a kill never meets half of it.
 
-    The text goes to a hidden neighbour first, is forced to disk, and takes the name in one step.
+    The text goes to a hidden neighbour first, is forced to disk, and takes the name in one step. A link stays a link,
+    and what it leads to is written; not so with ``through_links=False``, for names that the user did not choose: there
+    the file takes the place of whatever has the name.
     """
     target = Path(path)
     content = text if isinstance(text, bytes) else text.encode("utf-8", errors="backslashreplace")
     try:
-        target = target.resolve()  # a link stays a link
-        if target.exists() and not target.is_file():  # a pipe or a device takes the text itself
-            target.write_bytes(content)
-            return
+        if through_links:
+            target = target.resolve()
+            if target.exists() and not target.is_file():  # a pipe or a device takes the text itself
+                target.write_bytes(content)
+                return
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{marked(target.name)}", suffix=PARTIAL)
         try:
             with os.fdopen(handle, "wb") as file:

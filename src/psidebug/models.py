@@ -1,8 +1,8 @@
 """Classifiers in files, opened without running code from them.
 
-A skops file names the type of every part; it is opened only if all of them are known here. LightGBM's and XGBoost's own
-formats are plain data. A pickle, and joblib's files are pickles, runs whatever code its author wrote: it is refused
-unless the user says that the author is trusted.
+A skops file names the type of every part; it is opened only if all of them are known here, and its parts keep no
+caches on disk (:mod:`psidebug.caches`). LightGBM's and XGBoost's own formats are plain data. A pickle, and joblib's
+files are pickles, runs whatever code its author wrote: it is refused unless the user says that the author is trusted.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from psidebug.caches import without_caches
 from psidebug.errors import NotAClassifier, UnreadableModel
 from psidebug.task.learner import check_classifier, fresh
 
@@ -113,7 +114,7 @@ def as_skops(model: Any) -> bytes:
 
 
 def from_skops(content: bytes, *, name: str) -> Any:
-    """The object in a skops file, if every type in it is known to be harmless."""
+    """The object in a skops file, if every type in it is known to be harmless; without caches, which are pickles."""
     import skops.io
 
     try:
@@ -127,7 +128,7 @@ def from_skops(content: bytes, *, name: str) -> Any:
                 f"{name} holds {', '.join(strange[:3])}, which Psi does not open from a file: it could run code. If "
                 f"you trust it, load it in Python and call psidebug.debug."
             )
-        return skops.io.loads(content, trusted=sorted(TRUSTED))
+        return without_caches(skops.io.loads(content, trusted=sorted(TRUSTED)))
     except UnreadableModel:
         raise
     except ModuleNotFoundError as error:

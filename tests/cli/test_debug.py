@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import re
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +21,7 @@ import skops.io
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_info
 
 from psidebug.cli.debug import allowed, fixed_like
@@ -343,3 +346,32 @@ def test_the_next_step_is_in_the_format_of_the_training_file(folder: Path) -> No
     ran = psi("debug", "train.parquet", "test.csv", "--label", "label", folder=folder)
     assert ran.code == 0, ran.err
     assert "psi apply psi-run -o fixed.parquet " in ran.out
+
+
+class Trap:
+    def __reduce__(self) -> Any:
+        return os.mkdir, ("sprung",)
+
+
+def test_a_cache_beside_a_model_is_never_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pipeline's cache is of pickles, and with the project a stranger could send what the fit would look for."""
+    rng = np.random.default_rng(0)
+    for name, rows in (("train", 120), ("test", 80)):
+        a, b = rng.normal(size=(2, rows))
+        labels = np.where(a + 0.5 * rng.normal(size=rows) > 0, "yes", "no").tolist()
+        write_csv(tmp_path / f"{name}.csv", {"a": a, "b": b, "label": labels})
+    model = make_pipeline(StandardScaler(), LogisticRegression(), memory="cache")
+    skops.io.dump(model, tmp_path / "model.skops")
+    debugging = ("debug", "train.csv", "test.csv", "--label", "label", "--model", "model.skops")
+    with monkeypatch.context() as as_before:
+        as_before.setattr("psidebug.models.without_caches", lambda model: model)
+        for command in (debugging, ("verify", "psi-run", "--top", "3")):
+            assert psi(*command, folder=tmp_path).code == 0
+    poisoned = [*tmp_path.rglob("output.pkl")]
+    assert poisoned
+    for file in poisoned:
+        file.write_bytes(pickle.dumps(Trap()))
+    for again in ((*debugging, "-o", "another"), ("verify", "psi-run", "--top", "3")):
+        ran = psi(*again, folder=tmp_path)
+        assert (ran.code, (tmp_path / "sprung").exists()) == (0, False), ran.err
+    assert [*tmp_path.rglob("output.pkl")] == poisoned

@@ -138,7 +138,7 @@ def shown(folder: Path, *flags: str) -> dict[str, object]:
     @command(example="psi demo")
     @click.option("--seed", type=int, default=0)
     @click.option("--ignore", multiple=True)
-    @click.option("--trust-pickle", is_flag=True)
+    @click.option("--trace", is_flag=True)
     def demo(output: Output, **options: object) -> None:
         seen.update(options, verbose=output.verbose)
 
@@ -168,13 +168,13 @@ def test_flags_win_over_the_environment_over_the_command_over_the_file(
 
 
 def test_lists_and_switches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "psi.toml").write_text('ignore = ["a b", "c"]\ntrust_pickle = true\nverbose = true\n')
+    (tmp_path / "psi.toml").write_text('ignore = ["a b", "c"]\ntrace = true\nverbose = true\n')
     found = shown(tmp_path)
-    assert (found["ignore"], found["trust_pickle"], found["verbose"]) == (("a b", "c"), True, True)
+    assert (found["ignore"], found["trace"], found["verbose"]) == (("a b", "c"), True, True)
     monkeypatch.setenv("PSI_IGNORE", "a b, d")
-    monkeypatch.setenv("PSI_TRUST_PICKLE", "no")
+    monkeypatch.setenv("PSI_TRACE", "no")
     found = shown(tmp_path)
-    assert (found["ignore"], found["trust_pickle"]) == (("a b", "d"), False)
+    assert (found["ignore"], found["trace"]) == (("a b", "d"), False)
 
 
 @pytest.mark.parametrize(

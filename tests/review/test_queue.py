@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -17,6 +18,8 @@ from psidebug.review.queue import Filter, Selection
 from psidebug.review.security import Visitor
 from psidebug.review.similar import Similar
 from psidebug.review.verdicts import ACTIONS
+from tests.cli.folder import psi, write_csv
+from tests.review.talking import serving
 
 
 @pytest.fixture
@@ -225,3 +228,39 @@ def test_wide_and_mixed_tables_find_the_row_that_was_copied() -> None:
     frame.loc[3, "a"] = np.nan
     for table in (wide, frame):
         assert Similar(Fake(table)).rows(10, 1) == (250,)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+@pytest.mark.parametrize("columns", ["numbers", "texts"])
+def test_similar_rows_are_the_same_in_every_library(library: Any, columns: str) -> None:
+    rng = np.random.default_rng(0)
+    words = np.array([f"word{n}" for n in range(50)])
+    data: dict[str, Any] = {name: rng.normal(size=300) for name in "abc"}
+    if columns == "texts":
+        data["said"] = [" ".join(rng.choice(words, 8)) for _ in range(300)]
+    for values in data.values():
+        values[250] = values[10]
+    if columns == "texts":  # near by its numbers alone, which do not count where there is a text
+        for name in "abc":
+            data[name][20] = data[name][10]
+    table = nw.from_dict(data, backend=library).to_native()
+    similar = Similar(Fake(table, "said" if columns == "texts" else None))  # type: ignore[arg-type]
+    assert similar.rows(10, 1) == (250,)
+    if columns == "texts":
+        plain = np.array(data["said"], dtype=object)
+        assert similar.rows(10, 5) == Similar(Fake(plain)).rows(10, 5)  # type: ignore[arg-type]
+
+
+def test_a_run_of_numbers_from_the_command_line_shows_similar_rows(tmp_path: Path) -> None:
+    """Tables from files are pyarrow's."""
+    rng = np.random.default_rng(0)
+    for name, rows in (("train", 120), ("test", 80)):
+        a, b = rng.normal(size=(2, rows))
+        labels = np.where(a + 0.5 * rng.normal(size=rows) > 0, "yes", "no").tolist()
+        write_csv(tmp_path / f"{name}.csv", {"a": a, "b": b, "label": labels})
+    ran = psi("debug", "train.csv", "test.csv", "--label", "label", folder=tmp_path)
+    assert ran.code == 0, ran.err
+    with serving(tmp_path / "psi-run") as room:
+        answer = room.talk.ask("/similar?at=3")
+    assert answer.status == 200, answer.text
+    assert answer.text.count("<li") > 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 import psidebug
 from psidebug.errors import UnreadableRun
 from psidebug.store import load_run, save_run
+from psidebug.store.load import read_run_file
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -100,10 +102,127 @@ def test_a_table_that_was_changed(path: Path, name: str) -> None:
     assert "changed or damaged" in message
 
 
-@pytest.mark.parametrize("name", ["../secret.parquet", "/etc/passwd", "tables/../../secret"])
+OUTSIDE = [
+    "../secret.parquet",
+    "/etc/passwd",
+    "tables/../../secret",
+    "tables-x/../secret.parquet",
+    "tables-x/../../secret.parquet",
+    "tables-x/..",
+    "tables-../..",
+    "tables-x/.hidden",
+    "tables-x/deep/labels.parquet",
+    "tables-x\\labels.parquet",
+    "tables-x/..\\secret",
+    "C:tables-x/labels.parquet",
+    "tables-x/c:labels.parquet",
+    "other/labels.parquet",
+    "labels.parquet",
+    "tables-x/",
+    "tables-x",
+    "./tables-x/labels.parquet",
+    "tables-x//labels.parquet",
+    "tables-x/labels.parquet\n",
+    "tables-x/a\0b",
+    ".",
+    "",
+]
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
 def test_files_outside_of_the_run_are_not_opened(path: Path, name: str) -> None:
     change(path, lambda record: record["files"]["labels"].update(path=name))
     assert "outside of the run" in refused(path)
+    with pytest.raises(UnreadableRun, match="outside of the run"):
+        read_run_file(path)  # also who writes or removes by these names hears of it, before anything is touched
+
+
+WRONG_FILES: dict[str, Any] = {
+    "a list": [],
+    "a text": "labels",
+    "nothing": None,
+    "an entry that is a text": {"labels": "tables-x/labels.parquet"},
+    "an entry that is nothing": {"labels": None},
+    "no digest": {"labels": {"path": "tables-x/labels.parquet"}},
+    "no path": {"labels": {"sha256": "0"}},
+    "a path that is a number": {"labels": {"path": 3, "sha256": "0"}},
+    "a digest that is a number": {"labels": {"path": "tables-x/labels.parquet", "sha256": 3}},
+}
+
+
+@pytest.mark.parametrize("name", WRONG_FILES)
+def test_a_list_of_files_that_is_none(path: Path, name: str) -> None:
+    change(path, lambda record: record.update(files=WRONG_FILES[name]))
+    assert "is damaged" in refused(path)
+
+
+@pytest.mark.parametrize("name", ["labels", "predictions", "train", "test"])
+def test_a_list_of_files_without_one_that_every_run_has(path: Path, name: str) -> None:
+    change(path, lambda record: record["files"].pop(name))
+    run = load_run(path)
+    with pytest.raises(UnreadableRun, match=f"names no file for {name}"):
+        _ = (run.rows, run.bugs, run.features, run.test_features)
+
+
+@pytest.mark.parametrize("value", [7, "x", [], [["a", 1]], True], ids=str)
+@pytest.mark.parametrize("name", ["fingerprint", "task", "settings", "correction", "fidelity"])
+def test_a_part_of_another_type_is_damage(path: Path, name: str, value: Any) -> None:
+    change(path, lambda record: record.update({name: value}))
+    message = refused(path)
+    assert "is damaged" in message
+    assert name in message
+
+
+@pytest.mark.parametrize("value", [{}, {"learner": 3}, {"train": [], "test": "", "rows": "", "learner": ""}], ids=str)
+def test_a_fingerprint_of_other_things_than_texts_is_damage(path: Path, value: Any) -> None:
+    change(path, lambda record: record.update(fingerprint=value))
+    assert "fingerprint" in refused(path)
+
+
+def test_json_of_a_depth_that_no_run_has(path: Path) -> None:
+    (path / "run.json").write_text("[" * 100_000)
+    assert "no JSON" in refused(path)
+
+
+# ── links ──
+
+
+def linked(place: Path, elsewhere: Path) -> None:
+    """Move what is there elsewhere, and leave a link to it: it leads to what was saved, and out of the run."""
+    place.rename(elsewhere)
+    place.symlink_to(elsewhere)
+
+
+def test_links_are_refused_though_they_lead_to_the_right_files(path: Path, tmp_path: Path) -> None:
+    for number, place in enumerate([path / "run.json", table(path, "labels"), table(path, "labels").parent]):
+        elsewhere = tmp_path / f"elsewhere-{number}"
+        linked(place, elsewhere)
+        message = refused(path)
+        assert str(place) in message
+        assert "is a link" in message
+        place.unlink()
+        elsewhere.rename(place)
+        assert load_run(path).verdict
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes")
+def test_pipes_are_refused_and_not_waited_for(path: Path) -> None:
+    for place in (table(path, "labels"), path / "run.json"):
+        place.unlink()
+        os.mkfifo(place)
+        assert "no plain file" in refused(path)
+
+
+def test_a_link_that_comes_after_the_run_was_opened_is_refused(path: Path, tmp_path: Path) -> None:
+    run = load_run(path)
+    linked(table(path, "train"), tmp_path / "elsewhere")
+    with pytest.raises(UnreadableRun, match="is a link"):
+        _ = run.features
+
+
+def test_a_run_that_is_itself_reached_by_a_link_is_opened(path: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(path)
+    assert load_run(tmp_path / "link").rows.size > 0
 
 
 def test_what_a_later_version_adds_is_ignored(path: Path, diagnosis: psidebug.Diagnosis) -> None:

@@ -178,6 +178,91 @@ def test_another_run_is_not_overwritten(small: psidebug.Diagnosis, tmp_path: Pat
     assert state(tmp_path) == before
 
 
+def forge(run: Path, **parts: Any) -> None:
+    """A run as a stranger could have written it: the same inputs, and these parts."""
+    record = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps(record | parts))
+
+
+@pytest.fixture
+def removed(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """What would be removed: nothing is, for a test that fails should not empty a disk."""
+    asked: list[Path] = []
+    monkeypatch.setattr("shutil.rmtree", lambda path, **_: asked.append(Path(path)))
+    return asked
+
+
+@pytest.mark.parametrize("name", ["../precious/causes.parquet", "{there}/precious/causes.parquet", "precious/../.."])
+def test_no_folder_outside_of_the_run_is_removed(
+    small: psidebug.Diagnosis, tmp_path: Path, removed: list[Path], name: str
+) -> None:
+    save_run(small, tmp_path / "run")
+    for place in (tmp_path, tmp_path / "run"):
+        (place / "precious").mkdir()
+    files = load_run(tmp_path / "run").record["files"]
+    forge(tmp_path / "run", files={**files, "causes": {"path": name.format(there=tmp_path), "sha256": ""}})
+    before = state(tmp_path)
+    with pytest.raises(OtherRun, match="outside of the run"):
+        save_run(small, tmp_path / "run")
+    assert removed == []
+    assert state(tmp_path) == before
+
+
+def test_only_the_old_tables_are_removed(small: psidebug.Diagnosis, tmp_path: Path, removed: list[Path]) -> None:
+    save_run(small, tmp_path / "run")
+    tables = [*(tmp_path / "run").glob("tables-*")]
+    save_run(small, tmp_path / "run")
+    assert removed == tables
+
+
+def test_folders_inside_of_the_run_that_are_not_its_tables_are_not_removed(
+    small: psidebug.Diagnosis, tmp_path: Path, removed: list[Path]
+) -> None:
+    save_run(small, tmp_path / "run")
+    (tmp_path / "run" / "again-001").mkdir()
+    forge(tmp_path / "run", files={"labels": {"path": "again-001/labels.parquet", "sha256": ""}})
+    with pytest.raises(OtherRun, match="outside of the run"):
+        save_run(small, tmp_path / "run")
+    assert removed == []
+
+
+def test_links_are_not_followed_when_old_tables_are_removed(small: psidebug.Diagnosis, tmp_path: Path) -> None:
+    save_run(small, tmp_path / "run")
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious" / "thesis.txt").write_text("three years of work")
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    left = marked("tables-").replace(f"-{os.getpid()}.", f"-{gone.pid}.")
+    for name in ("tables-x", f"{left}x", f".{left}x.partial"):
+        (tmp_path / "run" / name).symlink_to(tmp_path / "precious")
+    forge(tmp_path / "run", files={"labels": {"path": "tables-x/labels.parquet", "sha256": ""}})
+    save_run(small, tmp_path / "run")
+    assert (tmp_path / "precious" / "thesis.txt").read_text() == "three years of work"
+    assert load_run(tmp_path / "run").verdict == small.verdict
+    links = [each.name for each in (tmp_path / "run").iterdir() if each.is_symlink()]
+    assert links == ["tables-x"], "what a killed process could have left goes, and only the link"
+
+
+def test_a_run_file_that_is_a_link_is_not_written_through(small: psidebug.Diagnosis, tmp_path: Path) -> None:
+    save_run(small, tmp_path / "run")
+    (tmp_path / "run" / "run.json").rename(tmp_path / "elsewhere.json")
+    (tmp_path / "run" / "run.json").symlink_to(tmp_path / "elsewhere.json")
+    before = state(tmp_path)
+    with pytest.raises(OtherRun, match="is a link"):
+        save_run(small, tmp_path / "run")
+    assert state(tmp_path) == before
+
+
+@pytest.mark.parametrize("value", [None, 7, "x", [], {"learner": {}}], ids=str)
+def test_a_forged_fingerprint_is_another_run(small: psidebug.Diagnosis, tmp_path: Path, value: Any) -> None:
+    save_run(small, tmp_path / "run")
+    forge(tmp_path / "run", fingerprint=value)
+    before = state(tmp_path)
+    with pytest.raises(OtherRun, match="cannot be read"):
+        save_run(small, tmp_path / "run")
+    assert state(tmp_path) == before
+
+
 def test_what_is_no_run_is_not_overwritten(small: psidebug.Diagnosis, tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("three years of work")
     with pytest.raises(OtherRun, match="is no saved run"):

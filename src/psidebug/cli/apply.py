@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from psidebug.cli.guarded import FlagOnly
 from psidebug.cli.options import command, file_option, run_argument
 from psidebug.cli.output import Output
 
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
 @click.option("--verified", is_flag=True, help="Labels that the run proved wrong by retraining; the default.")
 @click.option("--reviewed", is_flag=True, help="Labels that people corrected in 'psi review'.")
 @click.option("--top", type=click.IntRange(min=1), help="The first N suspects, proved or not.")
-@click.option("--overwrite", is_flag=True, help="Let the output take the place of the training file itself.")
+@click.option(
+    "--overwrite", cls=FlagOnly, is_flag=True, help="Let the output take the place of the training file itself."
+)
 @click.option("--trace", is_flag=True, help="Add columns: given, corrected, verdict, reviewer, time.")
 def apply(
     output: Output,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from psidebug.cli.guarded import PlaceToWrite
 from psidebug.cli.options import command
 
 if TYPE_CHECKING:
@@ -23,13 +24,17 @@ if TYPE_CHECKING:
 @click.option(
     "-o",
     "--out",
+    cls=PlaceToWrite,
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("psi-bench"),
     show_default=True,
     help="Folder for the measured lines (CSV) and the page. What is there already is not measured again.",
 )
 @click.option(
-    "--page", type=click.Path(dir_okay=False, path_type=Path), help="Where to write the page instead (Markdown)."
+    "--page",
+    cls=PlaceToWrite,
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Where to write the page instead (Markdown).",
 )
 @click.option("--install/--no-install", default=True, help="peers: set up their own environment in the user's cache.")
 def bench(

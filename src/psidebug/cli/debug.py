@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from psidebug.cli.guarded import PlaceToWrite
 from psidebug.cli.options import command, file_option, seed_option, trust_pickle_option
 from psidebug.cli.output import Output
 
@@ -64,6 +65,7 @@ table_type = click.Path(allow_dash=True, path_type=Path)
     "-o",
     "--output",
     "run",
+    cls=PlaceToWrite,
     metavar="RUN",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("psi-run"),

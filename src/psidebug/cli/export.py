@@ -52,7 +52,7 @@ def export(output: Output, *, run: Path, kind: str, top: int | None, target: Pat
             output.result(tasks)
             return
         write_json(tasks, target)
-        write_whole(target.with_suffix(".xml"), label_studio_config(found))
+        write_whole(target.with_suffix(".xml"), label_studio_config(found), through_links=False)
         wrote(output, target, len(tasks), configuration=str(target.with_suffix(".xml")))
     else:
         send(output, suspects_table(load_run(run), top=top, columns=True), target, kind)

@@ -35,6 +35,7 @@ from typing import Any
 import click
 
 from psidebug.cli import settings
+from psidebug.cli.guarded import FlagOnly, PlaceToWrite
 from psidebug.cli.output import Output
 
 Function = Callable[..., int | None]
@@ -101,6 +102,7 @@ run_argument = click.argument("run", type=click.Path(file_okay=False, path_type=
 
 trust_pickle_option = click.option(
     "--trust-pickle",
+    cls=FlagOnly,
     is_flag=True,
     help="Open a model saved by pickle or joblib, which runs code from the file.",
 )
@@ -111,6 +113,7 @@ def file_option(*names: str, required: bool = False, help: str) -> Callable[[Fun
     """An option that takes the name of a file to write, as a ``Path``; check it with ``files.check_place`` first."""
     return click.option(
         *names,
+        cls=PlaceToWrite,
         metavar="FILE",
         type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
         required=required,

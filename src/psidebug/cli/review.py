@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from psidebug.cli.guarded import FlagOnly
 from psidebug.cli.options import command, run_argument
 from psidebug.cli.output import Output
 
@@ -20,7 +21,12 @@ from psidebug.cli.output import Output
     help="Where to listen; by default where it was last, if free, else any.",
 )
 @click.option("--reviewer", metavar="NAME", help="Who stands beside the verdicts; by default your user name.")
-@click.option("--listen", metavar="ADDRESS", help="Listen on this address, not on this machine only; takes a password.")
+@click.option(
+    "--listen",
+    cls=FlagOnly,
+    metavar="ADDRESS",
+    help="Listen on this address, not on this machine only; takes a password.",
+)
 def review(output: Output, *, run: Path, no_browser: bool, port: int, reviewer: str | None, listen: str | None) -> None:
     """Look through the suspects in a browser, and say what is right.
 

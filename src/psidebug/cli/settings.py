@@ -12,6 +12,10 @@ A setting is the long name of an option with ``_`` for ``-``. From the strongest
 place. In the environment, options that take several values have them separated by commas. A name that Psi does not know
 is an error in a file; in the environment it is another program's, and a remark. ``PSI_DATA`` is no setting: it names
 the folder of the benchmarks' files.
+
+A project may come from a stranger, so its file cannot do all that a flag can. ``trust_pickle``, ``overwrite`` and
+``listen`` are flags only, in the environment too. Files and folders to write, as ``output`` and ``report``, must be
+relative in a file, and stay in its folder also where links lead.
 """
 
 from __future__ import annotations
@@ -26,6 +30,7 @@ from typing import Any
 
 import click
 
+from psidebug.cli.guarded import check_setting
 from psidebug.errors import InputError, UnknownOption
 
 PREFIX = "PSI_"
@@ -56,16 +61,20 @@ def settings_of(command: click.Command) -> Settings:
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
     options = _options(command)
-    for key, value, origin in _stated(command):  # from the weakest to the strongest
+    for key, value, origin, folder in _stated(command):  # from the weakest to the strongest
         option = options.get(key)
         if option is not None and option.name is not None:
+            check_setting(option, key, value, origin=origin, folder=folder)
             values[option.name] = _fitting(option, value)
             origins[option.name] = origin
     return Settings(values, origins, tuple(_strange()))
 
 
-def _stated(command: click.Command) -> Iterator[tuple[str, Any, str]]:
-    """Every setting that concerns the command: name, value, where it is; from the weakest to the strongest."""
+def _stated(command: click.Command) -> Iterator[tuple[str, Any, str, Path | None]]:
+    """Every setting that concerns the command, from the weakest to the strongest.
+
+    Each with its name, its value, the file or variable where it is, and the folder of the file; None for a variable.
+    """
     name = str(command.name)
     table, file = _file()
     if table:
@@ -76,14 +85,15 @@ def _stated(command: click.Command) -> Iterator[tuple[str, Any, str]]:
         _check_names(plain, _union(known), f"{file} sets", "such options are")
         for each, content in tables.items():
             _check_names(content, known[each], f"{file} sets, for {each},", "its options are")
-        yield from ((key, value, file) for key, value in (*plain.items(), *tables.get(name, {}).items()))
+        folder = Path.cwd()
+        yield from ((key, value, file, folder) for key, value in (*plain.items(), *tables.get(name, {}).items()))
     variables = _variables()
     if variables:
         every, one = _names_of_variables()
-        yield from ((every[key], value, key) for key, value in variables.items() if key in every)
+        yield from ((every[key], value, key, None) for key, value in variables.items() if key in every)
         for key, value in variables.items():
             if key in one and one[key][0] == name:
-                yield one[key][1], value, key
+                yield one[key][1], value, key, None
 
 
 def _strange() -> Iterator[str]:

@@ -16,9 +16,12 @@ from typing import TypeVar
 
 from psidebug.errors import OutputError, UnreadableRun
 from psidebug.review.schema import VERSION, migrate, version_of
+from psidebug.store.manifest import check_plain
 
 PATIENCE = 60.0
 """Seconds to wait for another process before giving up."""
+BESIDE = ("", "-wal", "-shm", "-journal")
+"""What the names of the files that SQLite writes end in."""
 
 T = TypeVar("T")
 
@@ -30,6 +33,8 @@ class Database:
         self.path = path
         self.lock = threading.RLock()
         """Held by whoever uses the connection."""
+        for suffix in BESIDE:  # SQLite would follow a link in a run that a stranger made, and write there
+            check_plain(Path(f"{path}{suffix}"))
         try:
             self.connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
             patiently(self._prepare)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -19,6 +20,9 @@ from psidebug.review.verdicts import ACTIONS, DECIDED, Ledger, Verdict, checked_
 from psidebug.store.format import RUN_FILE
 from psidebug.store.load import load_run
 from psidebug.store.run import Run
+
+AGAIN = re.compile(r"again-\d{3,}")
+"""The name of a diagnosis made in the review: a run inside of the run."""
 
 
 class Desk:
@@ -174,12 +178,15 @@ class Desk:
     def _last_ranked(self) -> tuple[Run, list[int]]:
         """The last diagnosis after this run with the rows it took as known; the run itself if none can be read."""
         for remark in reversed(self.store.remarks("diagnosed")):
-            name = Path(str(remark.about.get("directory", ""))).name  # never a place outside of the run
+            name = str(remark.about.get("directory", ""))
+            place = self.run.path / name
+            if AGAIN.fullmatch(name) is None or place.is_symlink():  # never a place outside of the run
+                continue
             try:
-                found = load_run(self.run.path / name)
+                found = load_run(place)
             except PsiError:
                 continue
-            if name and len(found.given) == len(self.run.given):
+            if len(found.given) == len(self.run.given):
                 return found, list(remark.about.get("known", []))
         return self.run, []
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from psidebug.errors import OutputError
 from psidebug.files import write_whole
+from psidebug.store.manifest import check_plain
 
 PORTS_FILE = "review-ports.json"
 MOST = 8
@@ -20,7 +21,11 @@ MOST = 8
 
 
 def listening(host: str, port: int, *, run: Path) -> socket.socket:
-    """A socket that listens: on this port, or, where it is 0, on the last free one of this run, else on any."""
+    """A socket that listens: on this port, or, where it is 0, on the last free one of this run, else on any.
+
+    Raises :class:`~psidebug.errors.UnreadableRun` where the ports would be read or written through a link.
+    """
+    check_plain(run / PORTS_FILE)
     kept = kept_ports(run)
     for each in (port,) if port else (*reversed(kept), 0):
         try:
@@ -49,4 +54,4 @@ def kept_ports(run: Path) -> list[int]:
 
 
 def _keep(run: Path, ports: list[int]) -> None:
-    write_whole(run / PORTS_FILE, json.dumps(ports[-MOST:]) + "\n")
+    write_whole(run / PORTS_FILE, json.dumps(ports[-MOST:]) + "\n", through_links=False)

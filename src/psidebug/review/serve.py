@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING
 
-from psidebug.errors import OutputError, UnknownOption
+from psidebug.errors import PsiError, UnknownOption
 from psidebug.review import pages
 from psidebug.review.app import review_app, static_files
 from psidebug.review.desk import Desk
@@ -78,7 +78,7 @@ def prepare(
     _warm(desk)
     try:
         bound = listening(host, port, run=desk.run.path)
-    except OutputError:
+    except PsiError:
         desk.close()
         raise
     address = _address(host, bound.getsockname()[1], elsewhere=listen is not None)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from psidebug.store.run import Run
-from psidebug.task.tables import Table, column_of, columns, is_frame, is_missing, row_count, take
+from psidebug.task.tables import Table, column_names, column_of, columns, is_frame, is_missing, row_count, take
 
 WIDTH = 64
 MOST, MOST_TEXTS = 100_000, 20_000
@@ -37,9 +37,7 @@ class Similar:
         self._run = run
         text = run.display.text
         table = run.features
-        self._texts = len(table.shape) == 1 or (
-            text is not None and is_frame(table) and text in map(str, table.columns)
-        )
+        self._texts = len(table.shape) == 1 or (text is not None and text in map(str, column_names(table) or ()))
         count = row_count(table)
         most = MOST_TEXTS if self._texts else MOST
         self._among: Rows = np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.intp))
@@ -112,8 +110,6 @@ class _Words:
 
 def _numeric(table: Table) -> tuple[bool, ...]:
     """Which columns are numbers, by all rows: a few rows alone, as some whose value is missing, could seem to be."""
-    if is_frame(table):
-        return tuple(column_of(table, str(name)).numeric for name in table.columns)
     return tuple(each.numeric for each in columns(table))
 
 

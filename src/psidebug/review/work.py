@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from psidebug.diagnosis.verification import ErrorRate, Verification
@@ -98,9 +101,7 @@ class Workbench:
         known = {verdict.row: verdict.label for verdict in settled.values()}
         diagnosis = self.desk.run.diagnose_again(known, progress=job.tick)
         job.tick("saving", 0, 1)
-        count = len(self.desk.store.remarks("diagnosed"))
-        place = next(each for n in range(count + 1, count + 1000) if not (each := self._place(n)).exists())
-        run = self.desk.run
+        place, run = self.next_place(), self.desk.run
         save_run(
             diagnosis,
             place,
@@ -112,8 +113,11 @@ class Workbench:
         about = {"directory": place.name, "settled": len(settled), "verdict": diagnosis.verdict}
         self.desk.store.remark("diagnosed", about | {"known": sorted(settled)}, reviewer=reviewer)
 
-    def _place(self, number: int) -> Any:
-        return self.desk.run.path / f"again-{number:03d}"
+    def next_place(self) -> Path:
+        """Where the next diagnosis goes: a name in the run that nothing has, not even a link to nothing."""
+        numbers = itertools.count(len(self.desk.store.remarks("diagnosed")) + 1)
+        places = (self.desk.run.path / f"again-{number:03d}" for number in numbers)
+        return next(place for place in places if not os.path.lexists(place))
 
 
 def _told(effect: Verification) -> dict[str, Any]:

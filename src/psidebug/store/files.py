@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from psidebug.diagnosis.verification import Verification
 from psidebug.errors import UnreadableRun
-from psidebug.store.format import example_of, frame_of, verification_of
+from psidebug.store.format import RUN_FILE, example_of, frame_of, verification_of
+from psidebug.store.manifest import own_file
 from psidebug.store.stored import restored
 from psidebug.store.values import Json, from_json, values_of
 from psidebug.task.labels import Codes, Encoding
@@ -42,11 +44,18 @@ class RunFiles:
         return found
 
     def _read(self, name: str, read: Callable[[Path], Any]) -> Any:
-        path = self.directory / str(self.record["files"][name]["path"])
+        if not self.has(name):
+            raise UnreadableRun(
+                f"{self.directory / RUN_FILE} is damaged: it names no file for {name}. Save the run again."
+            )
+        path = own_file(self.directory, self.record["files"][name]["path"])
         try:
             return read(path)
         except FileNotFoundError:
             raise UnreadableRun(f"{path} is gone: the run was saved anew or moved meanwhile. Load it again.") from None
+        except (OSError, pa.ArrowException) as error:
+            told = str(error).partition("\n")[0]
+            raise UnreadableRun(f"{path} cannot be read: {told:.200}. Save the run again.") from None
 
     def features(self, name: str) -> Table:
         """A table of features as it was given."""

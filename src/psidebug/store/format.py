@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import importlib.util
 from collections.abc import Mapping
+from types import UnionType
 from typing import Any, TypeVar
 
 import narwhals as nw
@@ -20,29 +21,31 @@ from psidebug.task.tables import frame_like
 SCHEMA = 1
 """Rises when something changes its meaning or goes away; new fields alone do not raise it, readers ignore them."""
 RUN_FILE = "run.json"
-REQUIRED = (
-    "schema",
-    "psidebug",
-    "created",
-    "fingerprint",
-    "seed",
-    "frames",
-    "task",
-    "settings",
-    "notes",
-    "verdict",
-    "explanations",
-    "slices",
-    "conditions",
-    "curve",
-    "correction",
-    "controls",
-    "fidelity",
-    "rounds",
-    "explained",
-    "files",
-)
-"""What every ``run.json`` has."""
+PARTS: Mapping[str, type | UnionType] = {
+    "schema": int,
+    "psidebug": str,
+    "created": str,
+    "fingerprint": dict,
+    "seed": int,
+    "frames": str,
+    "task": dict,
+    "settings": dict,
+    "notes": list,
+    "verdict": str,
+    "explanations": list,
+    "slices": list,
+    "conditions": list,
+    "curve": dict | None,
+    "correction": dict | None,
+    "controls": dict | None,
+    "fidelity": dict | None,
+    "rounds": list,
+    "explained": list,
+    "files": dict,
+}
+"""What every ``run.json`` has, each part with its type."""
+FINGERPRINT = ("train", "test", "rows", "learner")
+"""What every fingerprint says, each in a text."""
 
 T = TypeVar("T")
 Mask = npt.NDArray[np.bool_]

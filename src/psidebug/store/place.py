@@ -29,6 +29,7 @@ from psidebug.errors import OtherRun, OutputError, UnreadableRun
 from psidebug.files import PARTIAL, is_left_behind, marked, write_whole
 from psidebug.store.format import RUN_FILE
 from psidebug.store.load import read_run_file
+from psidebug.store.manifest import TABLES, tables_of
 from psidebug.store.values import Json
 
 
@@ -44,8 +45,8 @@ def write_run(path: str | PathLike[str], record: Json, tables: Mapping[str, Any]
     try:
         if target.is_dir():
             _fill(target, record, tables)
-            for name in _tables_of(old):
-                shutil.rmtree(target / name, ignore_errors=True)
+            for name in set() if old is None else tables_of(old):
+                _remove_tables(target / name)
             _remove_leftovers(target)
             return
         built = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{marked(target.name)}", suffix=PARTIAL))
@@ -75,12 +76,18 @@ def _remove_leftovers(run: Path) -> None:
     beside = [
         each for each in run.parent.glob(f".{glob.escape(run.name[:40])}.*{PARTIAL}") if is_left_behind(each.name)
     ]
-    inside = [each for each in run.iterdir() if each.name.startswith(("tables-", ".tables-", f".{RUN_FILE}"))]
+    inside = [each for each in run.iterdir() if each.name.startswith((TABLES, f".{TABLES}", f".{RUN_FILE}"))]
     for each in [*beside, *(each for each in inside if each.name not in named and is_left_behind(each.name))]:
-        if each.is_dir():
+        if each.is_dir() and not each.is_symlink():
             shutil.rmtree(each, ignore_errors=True)
         else:
-            each.unlink(missing_ok=True)
+            each.unlink(missing_ok=True)  # of a link, the link alone
+
+
+def _remove_tables(path: Path) -> None:
+    """Remove a directory with tables that the run no longer names; a link of that name is none of ours."""
+    if path.name.startswith(TABLES) and path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def _replaced(target: Path, fingerprint: Mapping[str, str]) -> Json:
@@ -116,7 +123,7 @@ def _replaced(target: Path, fingerprint: Mapping[str, str]) -> Json:
 
 def _fill(directory: Path, record: Json, tables: Mapping[str, Any]) -> None:
     """Add the tables and then, in one step, the ``run.json`` that makes them count."""
-    hidden = Path(tempfile.mkdtemp(dir=directory, prefix=f".{marked('tables-')}", suffix=PARTIAL))
+    hidden = Path(tempfile.mkdtemp(dir=directory, prefix=f".{marked(TABLES)}", suffix=PARTIAL))
     final = directory / hidden.name.removeprefix(".").removesuffix(PARTIAL)
     try:
         _as_any_new_directory(hidden)
@@ -131,7 +138,7 @@ def _fill(directory: Path, record: Json, tables: Mapping[str, Any]) -> None:
         os.rename(hidden, final)
         _force(directory)
         text = json.dumps({**record, "files": files}, indent=1, allow_nan=False)
-        write_whole(directory / RUN_FILE, text + "\n")
+        write_whole(directory / RUN_FILE, text + "\n", through_links=False)
         _force(directory)
     except BaseException:
         shutil.rmtree(hidden, ignore_errors=True)
@@ -154,14 +161,9 @@ def _written(directory: Path, name: str, table: Any) -> Path:
 def _tables_in(directory: Path) -> set[str]:
     """Directories with the tables of the run that is there now, if one is."""
     try:
-        return _tables_of(read_run_file(directory))
+        return tables_of(read_run_file(directory))
     except UnreadableRun:
         return set()
-
-
-def _tables_of(record: Json) -> set[str]:
-    """Directories with the tables of a run."""
-    return set() if record is None else {Path(each["path"]).parts[0] for each in record["files"].values()}
 
 
 def _as_any_new_directory(path: Path) -> None:
