@@ -27,7 +27,7 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from psidebug.slices.atoms import atoms_of
-from psidebug.slices.slices import common_slices
+from psidebug.slices.find import slices_by_score
 from psidebug.task.task import Task
 
 RESULTS = Path(__file__).parent / "results" / "slices.csv"
@@ -92,7 +92,7 @@ def measured(name: str, make: Callable[..., Any], rows: int, width: int, fit: fl
     task = Task.of(model, features, labels, features[:10], labels[:10])
     scores = rng.normal(size=rows)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    seconds = best_of(3 if rows < MILLION else 1, lambda: common_slices(task, scores, most=20))
+    seconds = best_of(3 if rows < MILLION else 1, lambda: slices_by_score(task, scores, most=20))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     conditions = len(atoms_of(features[:5_000], None, task.rows[:5_000], least=3).conditions)
     return {

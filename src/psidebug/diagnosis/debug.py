@@ -25,7 +25,7 @@ from psidebug.graybox.protocol import GrayBox, LinearGrayBox
 from psidebug.graybox.retrain import Retrain
 from psidebug.inference.estimates import Estimates, no_causes
 from psidebug.priors import Prior, noise
-from psidebug.slices.slices import common_slices
+from psidebug.slices.find import slices_by_score
 from psidebug.sufficiency import Engine, sufficiency
 from psidebug.symptoms import Symptom, log_loss_above_boundary, log_losses
 from psidebug.task.labels import Codes
@@ -198,7 +198,7 @@ def _diagnosed(
     one_class = len(np.unique(task.test.codes)) == 1 and len(task.test) > 1
     if not weighed and not one_class:
         tick("slices", 0, 1)
-        slices = common_slices(task, estimates.ps, most=SLICES_TRIED)
+        slices = slices_by_score(task, estimates.ps, most=SLICES_TRIED)
         tried = propose(task, estimates, ranked(estimates), slices, judge, tick)
     found = Diagnosis(
         task,

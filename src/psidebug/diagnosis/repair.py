@@ -15,8 +15,8 @@ from psidebug.evidence.hypotheses import LEAST_TEST_ROWS_OF_A_CLASS, Competition
 from psidebug.evidence.opinions import Panel
 from psidebug.evidence.rates import Floats
 from psidebug.inference.estimates import Estimates
-from psidebug.slices.shift import shifted_slices
-from psidebug.slices.slices import Slice, common_slices
+from psidebug.slices.find import searchable, slices_by_label_share, slices_by_score
+from psidebug.slices.slices import Slice
 from psidebug.task.labels import Codes, quoted
 from psidebug.task.tables import take
 from psidebug.task.task import LabelledSet, Task
@@ -96,9 +96,10 @@ def explanations_of(
     tick("slices", 0, 1)
     came = task.as_it_came  # labels that were wrong and are settled still show where others are
     suspected = scattered.p_wrong(came.train.codes)
-    found = shifted_slices(came, most=LISTED) + common_slices(came, suspected, most=LISTED)
+    within = searchable(came)
+    found = slices_by_label_share(came, most=LISTED) + slices_by_score(came, suspected, most=LISTED, within=within)
     if effects is not None:
-        found += common_slices(came, effects, most=LISTED)
+        found += slices_by_score(came, effects, most=LISTED, within=within)
     found = _still_open(task, found)
     accounted = competition.accounted(scattered)
     accused = [each for each in _accused(competition, scattered, found) if competition.confirmed(each)]

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from psidebug.policy import DENSE, FREQUENT, MOST_VALUES, STRETCHES
 from psidebug.slices.conditions import UNNAMED, Condition, Home, Plain, coded, missing, words_of
 from psidebug.slices.ranges import cut
 from psidebug.task.tables import Column, Table, column_of, columns
@@ -24,14 +25,8 @@ from psidebug.task.tables import Column, Table, column_of, columns
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
 
-MOST_VALUES = 50
-"""Of a column with more different values than this only frequent ones make a condition, and words if it is text."""
 MOST_ATOMS = 20_000
 """Numbers are cut less finely where there are so many columns that their ranges would be more than this."""
-FREQUENT = 0.002
-"""Share of the rows in which a word, or a value of a column with many, must be."""
-DENSE = 0.5
-"""A column of a sparse matrix that has more entries than this share of the rows is cut like any column of numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,10 +53,11 @@ class Atoms:
         ranges = np.add.reduceat(padded, np.column_stack([self.first, self.last]).ravel(), axis=0)[::2]
         return ranges[:, 0], ranges[:, 1]
 
-    def members(self, atom: int) -> Ints:
-        """The rows of an atom, in order."""
+    def members(self, atom: int, *others: int) -> Ints:
+        """The rows of an atom, or of all of several, in order."""
         part = slice(self._by_cell.indptr[self.first[atom]], self._by_cell.indptr[self.last[atom]])
-        return np.sort(self._by_cell.indices[part]).astype(np.intp)
+        rows = np.sort(self._by_cell.indices[part]).astype(np.intp)
+        return np.intersect1d(rows, self.members(*others), assume_unique=True) if others else rows
 
 
 Block = tuple[sp.csr_array, list[tuple[Condition, int, int]]]
@@ -187,14 +183,14 @@ def _frequent(rows: int, least: int) -> int:
 
 
 def _stretches(ids: npt.NDArray[Any], *, least: int) -> Block:
-    """``row a to b``: 1/4, 1/8, 1/16 and 1/32 of the rows in the order of their ids, each scale in half steps."""
+    """``row a to b``: stretches of the rows in the order of their ids, each scale in half steps."""
     order = np.argsort(ids, kind="stable")
     size = 64 if len(ids) >= 64 * least else 8
     starts = -(-np.arange(size + 1) * len(ids) // size)  # so that a half, a quarter, … of the rows end where they end
     codes = np.empty(len(ids), dtype=np.intp)
     codes[order] = np.arange(len(ids)) * size // len(ids)
     atoms = []
-    for width in [size // part for part in (4, 8, 16, 32) if part < size]:
+    for width in [size // part for part in STRETCHES if part < size]:
         for first in range(0, size - width + 1, width // 2):
             rows = order[starts[first] : starts[first + width]]
             if len(rows):
