@@ -53,7 +53,7 @@ def found(planted: Planted, metadata: Any, scores: Floats, *, most: int = 50) ->
     best: dict[str, Slice] = {}
     for each in slices_by_score(task_of(planted, metadata), scores, most=most):
         if len(each.conditions) == 1:
-            best.setdefault(each.column, each)
+            best.setdefault(each.columns[0], each)
     return best
 
 
@@ -176,7 +176,7 @@ def test_columns_of_every_kind(planted: Planted, make: Any) -> None:
     for name, (values, condition) in columns.items():
         best = slices_by_score(task_of(planted, make({name: values})), scores, most=1)[0]
         assert best.condition == condition
-        assert best.column == name
+        assert best.columns[0] == name
         assert best.members.tolist() == np.flatnonzero(planted.wrong).tolist()
 
 

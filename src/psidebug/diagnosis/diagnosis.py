@@ -221,7 +221,7 @@ class Diagnosis:
             self.prior,
             int(test_row),
             p_wrong=None if best is None else self.p_wrong,
-            test_probability=None if best is None else np.exp(best.labeller.test[int(test_row)]),
+            test_probability=None if best is None else np.exp(best.calibrated.test[int(test_row)]),
             budget=budget,
         )
 
@@ -256,7 +256,7 @@ class Diagnosis:
         told_so = "the verdict, slices and figures are those from before the review; repaired_labels follows the review"
         return replace(
             self,
-            hypotheses=tuple(each.knowing(self.task.train.codes, known) for each in unreviewed),
+            hypotheses=tuple(each.after_review(self.task.train.codes, known) for each in unreviewed),
             known=known,
             notes=self.notes if told_so in self.notes else (*self.notes, told_so),
             _unreviewed=unreviewed,

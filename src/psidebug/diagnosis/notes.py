@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import chi2_contingency
 
-from psidebug.evidence.hypotheses import LEAST_TEST_ROWS_OF_A_CLASS
 from psidebug.graybox.fidelity import Fidelity
 from psidebug.graybox.protocol import GrayBox
 from psidebug.graybox.surrogate import Surrogate
 from psidebug.inference.estimates import Estimates
+from psidebug.policy import LEAST_TEST_ROWS_OF_A_CLASS
 from psidebug.task.labels import quoted
 from psidebug.task.task import Task
 

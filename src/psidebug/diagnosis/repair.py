@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from psidebug.diagnosis.verification import Judge, Verification
 from psidebug.errors import LearnerFailed
-from psidebug.evidence.hypotheses import LEAST_TEST_ROWS_OF_A_CLASS, Competition, Hypothesis
-from psidebug.evidence.opinions import Panel
-from psidebug.evidence.rates import Floats
+from psidebug.evidence.compete import compete
+from psidebug.evidence.held_out import Floats
+from psidebug.evidence.hypotheses import Hypothesis
 from psidebug.inference.estimates import Estimates
-from psidebug.slices.find import searchable, slices_by_label_share, slices_by_score
+from psidebug.policy import LEAST_TEST_ROWS_OF_A_CLASS
 from psidebug.slices.slices import Slice
+from psidebug.task import learner as learners
 from psidebug.task.labels import Codes, quoted
 from psidebug.task.tables import take
 from psidebug.task.task import LabelledSet, Task
@@ -26,9 +28,7 @@ Candidate = tuple[str, Codes, Slice | None]
 """Why, the labels, and the slice they come from."""
 
 LEAST_TEST_ROWS = 30
-"""Fewer test labels than these cannot calibrate a labeller, and the lists with the highest PS are tried instead."""
-LISTED, FULLY_TRIED, MOST_SLICES = 8, 2, 3
-"""Slices taken from each search; those of them for which a labeller is trained anew; slices in one explanation."""
+"""Fewer test labels than these cannot calibrate predictors, and the lists with the highest PS are tried instead."""
 LEAST_Z_OF_ACCUSED, LEAST_Z_OF_SCATTERED = 1.0, 2.0
 """Labels that the evidence says are wrong are corrected when retraining agrees, by so many standard errors of its gain.
 
@@ -75,43 +75,30 @@ class Correction:
 
 
 def enough_evidence(task: Task) -> bool:
-    """Whether the test set can calibrate a labeller: it has rows enough, of two classes at least three each."""
+    """Whether the test set can calibrate predictors: it has rows enough, of two classes at least three each."""
     counts = np.bincount(task.test.codes, minlength=task.encoding.size)
-    return len(task.test) >= LEAST_TEST_ROWS and int((counts >= 3).sum()) >= 2
+    return len(task.test) >= LEAST_TEST_ROWS and int((counts >= LEAST_TEST_ROWS_OF_A_CLASS).sum()) >= 2
+
+
+@dataclass(frozen=True, eq=False)
+class CountedFits:
+    """Trains for the evidence; of the user's learner, or its last step, every fit is counted."""
+
+    task: Task
+    judge: Judge
+
+    def fit(self, estimator: Any, features: Any, labels: npt.NDArray[Any], *, weights: Floats | None = None) -> Any:
+        """A copy of the estimator, fitted."""
+        if estimator is self.task.learner or estimator is learners.final_step(self.task.learner):
+            self.judge.fits += 1
+        return learners.refit(estimator, features, labels, sample_weight=weights, seed=self.task.seed)
 
 
 def explanations_of(
     task: Task, judge: Judge, effects: Floats | None, stated: Floats | None, tick: Tick
 ) -> list[Hypothesis]:
-    """Hypotheses about how the labels came about, the one with the most evidence first.
-
-    ``effects`` (N,) is what moving each label does to the test loss, by the gray box; ``stated`` (N, K) a prior that
-    the user gave. Slices are proposed by three searches: where training labels are not those of the test set, where
-    labels have the largest effect, and where scattered errors would be thickest. Those that gain by rates of their own
-    are heard in full.
-    """
-    tick("evidence", 0, 1)
-    competition = Competition(task, Panel(task, judge), stated)
-    scattered = competition.scattered()
-    tick("slices", 0, 1)
-    came = task.as_it_came  # labels that were wrong and are settled still show where others are
-    suspected = scattered.p_wrong(came.train.codes)
-    within = searchable(came)
-    found = slices_by_label_share(came, most=LISTED) + slices_by_score(came, suspected, most=LISTED, within=within)
-    if effects is not None:
-        found += slices_by_score(came, effects, most=LISTED, within=within)
-    found = _still_open(task, found)
-    accounted = competition.accounted(scattered)
-    accused = [each for each in _accused(competition, scattered, found) if competition.confirmed(each)]
-    hypotheses = sorted([accounted, *accused], key=lambda each: each.charge - each.evidence)
-    while (best := hypotheses[0]).slices and len(best.slices) < MOST_SLICES:
-        more = _promising(competition, best, found)[:1]
-        if not more or not (both := competition.mislabelled([*best.slices, *more])).evidence - both.charge > (
-            best.evidence - best.charge
-        ):
-            break
-        hypotheses.insert(0, both)
-    return hypotheses
+    """Hypotheses about how the labels came about, the one with the most evidence first."""
+    return compete(task, CountedFits(task, judge), effects, stated, tick)
 
 
 def retrained(task: Task, judge: Judge, hypotheses: Sequence[Hypothesis], tick: Tick) -> list[Correction]:
@@ -125,27 +112,6 @@ def retrained(task: Task, judge: Judge, hypotheses: Sequence[Hypothesis], tick: 
                 tried.append(Correction(told(task, each), codes, judge.verify(codes), first, each))
         tick("retraining", done, len(hypotheses))
     return tried
-
-
-def _accused(competition: Competition, scattered: Hypothesis, found: list[Slice]) -> list[Hypothesis]:
-    promising = _promising(competition, scattered, found)[:FULLY_TRIED]
-    return [competition.mislabelled([each]) for each in promising]
-
-
-def _promising(competition: Competition, by: Hypothesis, found: list[Slice]) -> list[Slice]:
-    """Slices that gain by rates of their own, most first; of nearly the same rows one."""
-    promises = sorted(((competition.promise(each, by), -place) for place, each in enumerate(found)), reverse=True)
-    kept: list[Slice] = []
-    for promise, place in promises:
-        each = found[-place]
-        if promise > 0 and not any(_overlap(each, other) for other in [*kept, *by.slices]):
-            kept.append(each)
-    return kept
-
-
-def _overlap(one: Slice, other: Slice) -> bool:
-    both = len(np.intersect1d(one.members, other.members))
-    return 2 * both > min(len(one.members), len(other.members))
 
 
 def told(task: Task, hypothesis: Hypothesis) -> str:
@@ -195,10 +161,10 @@ def propose(
         if np.any(part != whole) and np.any(part != task.train.codes):
             candidates.append((f"rows with {told}, where a model without them disagrees", part, each))
     tried = []
-    known = np.bincount(task.test.codes, minlength=task.encoding.size) >= LEAST_TEST_ROWS_OF_A_CLASS
+    tested = np.bincount(task.test.codes, minlength=task.encoding.size) >= LEAST_TEST_ROWS_OF_A_CLASS
     for done, (explanation, moved, origin) in enumerate(candidates, start=1):
-        # Of a class with hardly any test rows nothing is known: its labels stay, and none becomes it.
-        codes = np.where(known[task.train.codes] & known[moved], moved, task.train.codes)
+        # The labels of a class with hardly any test rows stay, and none becomes it.
+        codes = np.where(tested[task.train.codes] & tested[moved], moved, task.train.codes)
         if not np.any(codes != task.train.codes):
             continue
         # Labels that the learner cannot be trained on (all of one class; too few of one for its own
@@ -253,14 +219,6 @@ def _moved(task: Task, rows: npt.NDArray[np.intp], estimates: Estimates) -> Code
     codes = task.train.codes.copy()
     codes[rows] = estimates.proposed[rows]
     return _sparing_facts(task, codes)
-
-
-def _still_open(task: Task, found: list[Slice]) -> list[Slice]:
-    """The slices without rows whose labels are facts."""
-    if task.known is None:
-        return found
-    left = [replace(each, members=each.members[~task.known[each.members]]) for each in found]
-    return [each for each in left if len(each.members)]
 
 
 def _sparing_facts(task: Task, codes: Codes) -> Codes:

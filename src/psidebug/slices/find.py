@@ -13,12 +13,11 @@ import scipy.sparse as sp
 
 from psidebug.policy import CLIPPED_AT, LABEL_SHARE_BEAM, LEAST_ROWS_OF_A_SLICE, SCORE_BEAM
 from psidebug.slices.atoms import Atoms, Floats, Ints, atoms_of, atoms_of_both
-from psidebug.slices.conditions import Condition
 from psidebug.slices.scores import LabelShareScore, MeanScore, Spread
 from psidebug.slices.search import Score, beam_search, distinct, worth_of
 from psidebug.slices.slices import Slice
 from psidebug.task.labels import Codes
-from psidebug.task.tables import Column, Table, take
+from psidebug.task.tables import Table, take
 from psidebug.task.task import Task
 
 MOST_CELLS, LEAST_SEARCHED = 4_000_000, 5_000
@@ -59,8 +58,7 @@ def slices_by_score(task: Task, scores: Floats, *, most: int, within: Searchable
     by_label = [MeanScore(atoms, given, codes == given, values[rows], least) for given in labels]
     found = _found(atoms, [each for each in by_label if each.tells_apart], SCORE_BEAM, rows, most)
     if len(rows) < len(task.train):
-        measure = _Measure(task, values)
-        found = [measure(each) for each in found]
+        found = [_measured(each, task, values) for each in found]
     return _ordered([each for each in found if len(each.members) >= least])
 
 
@@ -69,8 +67,11 @@ def slices_by_label_share(task: Task, *, most: int, least: int = LEAST_ROWS_OF_A
     rows, held = searched_rows(task), np.arange(len(task.test))[:MOST_TEST_ROWS]
     atoms = atoms_of_both(take(task.train.features, rows), take(task.test.features, held), least=least)
     labels = np.concatenate([task.train.codes[rows], task.test.codes[held]])
+    is_train = np.arange(len(labels)) < len(rows)
     by_label = [
-        LabelShareScore(atoms, given, (labels == given).astype(np.float64), len(rows), least)
+        LabelShareScore(
+            atoms, given, (labels == given) & is_train, (labels == given).astype(np.float64), least, len(rows)
+        )
         for given in np.unique(task.train.codes).tolist()
     ]
     return _ordered(_found(atoms, by_label, LABEL_SHARE_BEAM, rows, most))
@@ -80,7 +81,7 @@ def _found(atoms: Atoms, scores: Sequence[Score], beam: tuple[int, int], rows: I
     """The best slices by any of these scores, one for each given label."""
     if not atoms.conditions or not scores:
         return []
-    searches = [beam_search(atoms, score, beam, most) for score in scores]
+    searches = [beam_search(score, beam, most) for score in scores]
     looked = sum(count for _, count in searches)
     best = distinct([each for found, _ in searches for each in found], most, len(rows))
     return [
@@ -113,25 +114,12 @@ def clipped(scores: Floats, codes: Codes) -> Floats:
     return kept
 
 
-class _Measure:
-    """A slice found among some rows, measured on all training rows; a column is read once for all conditions on it."""
-
-    def __init__(self, task: Task, scores: Floats) -> None:
-        self._codes, self._scores = task.train.codes, scores
-        self._homes = {"features": task.train.features, "metadata": task.metadata, "rows": task.rows}
-        self._columns: dict[tuple[str, str], Column] = {}
-
-    def __call__(self, found: Slice) -> Slice:
-        own = self._codes == found.given
-        holds = np.logical_and.reduce([own, *(each.holds_in(self._column(each)) for each in found.conditions)])
-        z = Spread.of(self._scores[own]).z(max(int(holds.sum()), 1), self._scores[holds].sum())
-        return Slice.of(found.conditions, found.given, np.flatnonzero(holds), float(z), found.looked)
-
-    def _column(self, condition: Condition) -> Column:
-        key = condition.home, condition.column
-        if key not in self._columns:
-            self._columns[key] = condition.column_in(self._homes[condition.home])
-        return self._columns[key]
+def _measured(found: Slice, task: Task, values: Floats) -> Slice:
+    """A slice that was found among some rows, with its members and z among all training rows."""
+    own = task.train.codes == found.given
+    holds = own & found.everyone(task)
+    z = Spread.of(values[own]).z(max(int(holds.sum()), 1), values[holds].sum())
+    return Slice.of(found.conditions, found.given, np.flatnonzero(holds), float(z), found.looked)
 
 
 def searched_rows(task: Task) -> Ints:

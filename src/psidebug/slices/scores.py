@@ -11,9 +11,9 @@ from scipy.special import xlogy
 from scipy.stats import norm
 
 from psidebug.policy import CHANCE_OF_RISE, LABEL_SHARE_RISE, SCORE_BEAM, SCORE_RISE
-from psidebug.slices.atoms import Atoms, Floats, Ints
+from psidebug.slices.atoms import Floats, Ints
 from psidebug.slices.conditions import Mask
-from psidebug.slices.search import Found, Scored
+from psidebug.slices.search import Found, Score, Scored
 
 
 @dataclass(frozen=True)
@@ -44,15 +44,8 @@ class Spread:
 
 
 @dataclass(frozen=True, eq=False)
-class MeanScore:
+class MeanScore(Score):
     """z of the mean value of the rows inside, among all rows of the label."""
-
-    atoms: Atoms
-    given: int
-    own: Mask
-    """Rows with this label."""
-    values: Floats
-    least: int
 
     @cached_property
     def spread(self) -> Spread:
@@ -102,7 +95,7 @@ class MeanScore:
 
 
 @dataclass(frozen=True, eq=False)
-class LabelShareScore:
+class LabelShareScore(Score):
     """√(2G), where the label is commoner in training: the plainest trace of a labelling script gone wrong.
 
     Inside a condition, k of n training rows carry the label and j of m test rows. If the labels of both were made in
@@ -111,24 +104,13 @@ class LabelShareScore:
     (decision 13).
     """
 
-    atoms: Atoms
-    """Over the training rows, then the test rows."""
-    given: int
-    carries: Floats
-    """1 where a row has the label."""
-    train: int
-    """How many rows are training rows."""
-    least: int
-
-    @cached_property
-    def own(self) -> Mask:
-        """Training rows with this label."""
-        return (self.carries > 0) & (np.arange(len(self.carries)) < self.train)
+    train: int = 0
+    """How many of the rows are training rows; test rows come after them. Values are 1 where a row has the label."""
 
     @cached_property
     def alone(self) -> Scored:
         """Atoms with a surplus of the label in training."""
-        z, looked = self._z(np.arange(len(self.carries)))
+        z, looked = self._z(np.arange(len(self.values)))
         return Scored(z, z > 0, looked)
 
     def within(self, parent: Found) -> Scored:
@@ -140,8 +122,8 @@ class LabelShareScore:
     def _z(self, rows: Ints) -> tuple[Floats, int]:
         """Of every atom among these rows, and how many have rows enough; half a row is added to each count."""
         is_train = rows < self.train
-        n, k = self.atoms.tally(rows[is_train], self.carries)
-        m, j = self.atoms.tally(rows[~is_train], self.carries)
+        n, k = self.atoms.tally(rows[is_train], self.values)
+        m, j = self.atoms.tally(rows[~is_train], self.values)
         enough = k >= self.least
         n, k, m, j = n + 1.0, k + 0.5, m + 1.0, j + 0.5
         g = _log_likelihood(k, n) + _log_likelihood(j, m) - _log_likelihood(k + j, n + m)

@@ -5,7 +5,10 @@ What makes a slice good is a :class:`Score`; :mod:`psidebug.slices.scores` has t
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,27 +42,27 @@ class Scored(NamedTuple):
     """How many were looked at; chance is given as many tries."""
 
 
-class Score(Protocol):
+@dataclass(frozen=True, eq=False)
+class Score(ABC):
     """How far the rows of one given label stand out where a condition holds, as a standard score z."""
 
-    @property
-    def given(self) -> int:
-        """The label."""
-        ...
+    atoms: Atoms
+    given: int
+    own: Mask
+    """The rows that a slice may have: training rows with this label."""
+    values: Floats
+    """What is summed over rows."""
+    least: int
+    """Rows that a slice must have."""
 
-    @property
-    def own(self) -> Mask:
-        """The rows that a slice may have: training rows with this label."""
-        ...
-
-    @property
+    @cached_property
+    @abstractmethod
     def alone(self) -> Scored:
         """Every atom by itself."""
-        ...
 
+    @abstractmethod
     def within(self, parent: Found) -> Scored:
         """Every atom as a further condition of a slice."""
-        ...
 
 
 def worth_of(z: float, conditions: int) -> float:
@@ -67,7 +70,7 @@ def worth_of(z: float, conditions: int) -> float:
     return round(z * (1.0 - LENGTH_PRICE) ** (conditions - 1), 6)
 
 
-def beam_search(atoms: Atoms, score: Score, beam: tuple[int, int], most: int) -> tuple[list[Found], int]:
+def beam_search(score: Score, beam: tuple[int, int], most: int) -> tuple[list[Found], int]:
     """The best slices of one, two and three conditions, each list free of repetitions; and how many were looked at.
 
     ``beam`` says how many slices of each length get a further condition, and how many of the results each keeps.
@@ -76,37 +79,37 @@ def beam_search(atoms: Atoms, score: Score, beam: tuple[int, int], most: int) ->
     count, rows = max(most, width), len(score.own)
     everything = Found((), frozenset(), score.given, np.flatnonzero(score.own), 0.0)
     looked = score.alone.looked
-    level = found = distinct(_extended(atoms, score, everything, score.alone, FIRST_KEPT * count), count, rows)
+    level = found = distinct(_extended(score, everything, score.alone, FIRST_KEPT * count), count, rows)
     for _ in range(MOST_CONDITIONS - 1):
         longer: list[Found] = []
         for parent in level[:width]:
             scored = score.within(parent)
             looked += scored.looked
-            longer += _extended(atoms, score, parent, scored, children)
+            longer += _extended(score, parent, scored, children)
         level = distinct(longer, count, rows)
         found = found + level
     return found, looked
 
 
-def _extended(atoms: Atoms, score: Score, parent: Found, scored: Scored, most: int) -> list[Found]:
+def _extended(score: Score, parent: Found, scored: Scored, most: int) -> list[Found]:
     """The parent with one further condition, the best of those that are worth it."""
     good = np.flatnonzero(scored.good)
     best = good[np.argsort(-np.round(scored.z[good], 6), kind="stable")][:most]
     return [
         Found(
             (*parent.atoms, atom),
-            parent.about | {int(atoms.column[atom])},
+            parent.about | {int(score.atoms.column[atom])},
             score.given,
-            _members(atoms, score.own, parent, atom),
+            _members(score, parent, atom),
             float(scored.z[atom]),
         )
         for atom in best.tolist()
     ]
 
 
-def _members(atoms: Atoms, own: Mask, parent: Found, atom: int) -> Ints:
-    members = atoms.members(atom)
-    members = members[own[members]]
+def _members(score: Score, parent: Found, atom: int) -> Ints:
+    members = score.atoms.members(atom)
+    members = members[score.own[members]]
     return members if not parent.atoms else np.intersect1d(parent.members, members, assume_unique=True)
 
 

@@ -38,11 +38,6 @@ class Slice:
         return " and ".join(map(str, self.conditions))
 
     @property
-    def column(self) -> str:
-        """The column of the first condition."""
-        return self.conditions[0].column
-
-    @property
     def columns(self) -> tuple[str, ...]:
         """The columns of all conditions."""
         return tuple(condition.column for condition in self.conditions)

@@ -100,7 +100,7 @@ def _to_go_on(diagnosis: Diagnosis, tables: Tables) -> dict[str, Json]:
         tables["validation_labels"] = table_of([column("label", labels)])
     tables["prior"] = _rows_of("moves", diagnosis.prior.moves)
     if beliefs:
-        tables["labeller"] = _rows_of("probability", np.exp(beliefs[0].labeller.test))
+        tables["labeller"] = _rows_of("probability", np.exp(beliefs[0].calibrated.test))
     stated = beliefs[0].stated if beliefs else not np.allclose(diagnosis.prior.rates, DEFAULT_RATE)
     try:
         tables["learner"] = as_skops(task.learner)
