@@ -13,8 +13,8 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
+from psidebug import policy
 from psidebug.evidence.held_out import Floats, Predictions
-from psidebug.policy import BIAS_PRIOR, LEAST_WEIGHT, WEIGHT_PRIOR
 from psidebug.task.labels import Codes
 
 
@@ -37,12 +37,14 @@ class Calibrated:
     @property
     def parameters(self) -> int:
         """How many numbers were learned from the test labels."""
-        return int((self.weights > LEAST_WEIGHT).sum()) + len(self.bias) - 1
+        return int((self.weights > policy.LEAST_WEIGHT).sum()) + len(self.bias) - 1
 
     @property
     def unused(self) -> tuple[str, ...]:
         """Predictors that count for nothing."""
-        return tuple(name for name, weight in zip(self.names, self.weights, strict=True) if weight <= LEAST_WEIGHT)
+        return tuple(
+            name for name, weight in zip(self.names, self.weights, strict=True) if weight <= policy.LEAST_WEIGHT
+        )
 
     def applied_to(self, predictions: Sequence[Predictions]) -> Calibrated:
         """The same weights and biases for predictions of other rows."""
@@ -77,9 +79,10 @@ def calibrate(
         total = np.maximum(joint.sum(axis=1), 1e-300)
         residual = probability - joint / total[:, None]
         away = weights - mean
-        penalty = 0.5 * WEIGHT_PRIOR * float(away @ away) + 0.5 * BIAS_PRIOR * float(bias @ bias)
+        penalty = 0.5 * policy.WEIGHT_PRIOR * float(away @ away) + 0.5 * policy.BIAS_PRIOR * float(bias @ bias)
         slope = np.append(
-            np.einsum("jtk,tk->j", logs, residual) + WEIGHT_PRIOR * away, residual.sum(axis=0)[1:] + BIAS_PRIOR * bias
+            np.einsum("jtk,tk->j", logs, residual) + policy.WEIGHT_PRIOR * away,
+            residual.sum(axis=0)[1:] + policy.BIAS_PRIOR * bias,
         )
         return penalty - float(np.log(total).sum()), slope
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from psidebug import policy
 from psidebug.evidence.contest import (
     Contest,
     joint_surplus,
@@ -19,7 +20,6 @@ from psidebug.evidence.contest import (
 from psidebug.evidence.held_out import Fits, Floats
 from psidebug.evidence.hypotheses import Hypothesis
 from psidebug.evidence.predictors import Predictors
-from psidebug.policy import MOST_SLICES, SAME_RANGE, SLICES_LISTED, SLICES_WEIGHED
 from psidebug.slices.find import searchable, slices_by_label_share, slices_by_score
 from psidebug.slices.slices import Slice
 from psidebug.task.task import Task
@@ -40,13 +40,13 @@ def compete(task: Task, fits: Fits, effects: Floats | None, stated: Floats | Non
     found = _proposed(task, first.p_wrong(contest.labels.codes), effects)
     best_scattered, bar = scattered_jointly(contest, first)
     hypotheses = [best_scattered]
-    for each in _promising(contest, first, found)[:SLICES_WEIGHED]:
+    for each in _promising(contest, first, found)[: policy.SLICES_WEIGHED]:
         predictions = predictions_without(contest, [each])
         hypothesis = mislabelled(contest, [each], predictions)
         if bar is None or joint_surplus(contest, hypothesis, predictions) > bar:
             hypotheses.append(hypothesis)
     hypotheses.sort(key=lambda each: -each.surplus)
-    while (best := hypotheses[0]).slices and len(best.slices) < MOST_SLICES:
+    while (best := hypotheses[0]).slices and len(best.slices) < policy.MOST_SLICES:
         slices = [*best.slices, *_promising(contest, best, found)[:1]]
         if len(slices) == len(best.slices):
             break
@@ -62,9 +62,9 @@ def _proposed(task: Task, p_wrong: Floats, effects: Floats | None) -> list[Slice
     thickest, and where labels have the largest effect."""
     came = task.as_it_came  # labels that were wrong and are settled still show where others are
     within = searchable(came)
-    found = slices_by_label_share(came, most=SLICES_LISTED)
+    found = slices_by_label_share(came, most=policy.SLICES_LISTED)
     for scores in (p_wrong,) if effects is None else (p_wrong, effects):
-        found += slices_by_score(came, scores, most=SLICES_LISTED, within=within)
+        found += slices_by_score(came, scores, most=policy.SLICES_LISTED, within=within)
     if task.known is None:
         return found
     unsettled = [replace(each, members=each.members[~task.known[each.members]]) for each in found]
@@ -84,4 +84,4 @@ def _promising(contest: Contest, by: Hypothesis, found: list[Slice]) -> list[Sli
 
 def _overlap(one: Slice, other: Slice) -> bool:
     both = len(np.intersect1d(one.members, other.members))
-    return both > SAME_RANGE * min(len(one.members), len(other.members))
+    return both > policy.SAME_RANGE * min(len(one.members), len(other.members))

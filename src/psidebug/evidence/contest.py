@@ -19,19 +19,13 @@ from functools import cached_property
 import numpy as np
 from scipy.stats import chi2
 
+from psidebug import policy
 from psidebug.evidence.calibration import Calibrated, calibrate
 from psidebug.evidence.held_out import Floats, Mask, Predictions
 from psidebug.evidence.hypotheses import Hypothesis
 from psidebug.evidence.joint_fit import GivenLabels, JointFit, fit_none_wrong, fit_some_wrong
 from psidebug.evidence.noise_rates import NoiseFit, even_rates, fit_rates, log_likelihood, with_rates
 from psidebug.evidence.predictors import Predictors
-from psidebug.policy import (
-    CHANCE_QUANTILE,
-    LEAST_JOINT_GAIN,
-    LEAST_TEST_ROWS_OF_A_CLASS,
-    MOST_EXCLUDED,
-    RATE_ELSEWHERE,
-)
 from psidebug.slices.slices import Slice
 from psidebug.task.labels import Codes
 from psidebug.task.task import Task
@@ -104,7 +98,7 @@ def scattered_jointly(contest: Contest, by_test_labels: Hypothesis) -> tuple[Hyp
     given = contest.undecided_in(by_test_labels.groups == 0)
     right, wrong = _joint_fits(contest, contest.predictions, given)
     evidence, charge = wrong.log_likelihood - right.log_likelihood, wrong.noise.charge
-    if evidence <= charge and (by_test_labels.likely or evidence <= LEAST_JOINT_GAIN):
+    if evidence <= charge and (by_test_labels.likely or evidence <= policy.LEAST_JOINT_GAIN):
         return by_test_labels, None
     bar = wrong.log_likelihood - charge if evidence > charge else None
     posterior = np.eye(contest.task.encoding.size)[contest.labels.codes]
@@ -127,7 +121,7 @@ def predictions_without(contest: Contest, slices: Sequence[Slice]) -> list[Predi
     """By predictors that learn from no label inside these slices, unless too little would be left."""
     inside = np.logical_or.reduce([each.everyone(contest.task) for each in slices])
     codes = contest.task.train.codes
-    enough = inside.mean() <= MOST_EXCLUDED and set(codes[~inside].tolist()) == set(codes.tolist())
+    enough = inside.mean() <= policy.MOST_EXCLUDED and set(codes[~inside].tolist()) == set(codes.tolist())
     return contest.predictors.predict(inside if enough else np.zeros_like(inside))
 
 
@@ -165,7 +159,7 @@ def promise(contest: Contest, suspect: Slice, by: Hypothesis) -> float:
 
 def chance(parameters: int) -> float:
     """Nats that so many parameters gain by chance: χ² / 2 at its 95% point."""
-    return 0.5 * float(chi2.ppf(CHANCE_QUANTILE, parameters))
+    return 0.5 * float(chi2.ppf(policy.CHANCE_QUANTILE, parameters))
 
 
 def _weighed(contest: Contest, slices: tuple[Slice, ...], calibrated: Calibrated) -> Hypothesis:
@@ -185,7 +179,7 @@ def _weighed(contest: Contest, slices: tuple[Slice, ...], calibrated: Calibrated
             noise = _rates(contest, logs, own)
             gain = noise.log_likelihood - log_likelihood(logs, codes)
             if slices and group == 0 and gain <= calibration + noise.charge:  # what chance would gain elsewhere
-                noise = with_rates(logs, codes, even_rates(size, RATE_ELSEWHERE))
+                noise = with_rates(logs, codes, even_rates(size, policy.RATE_ELSEWHERE))
         posterior[own] = noise.posterior
         rates.append(noise.rates)
         total += noise.log_likelihood
@@ -238,7 +232,7 @@ def _given(task: Task, stated: Floats | None) -> GivenLabels:
     """
     given, classes = task.train.codes, np.arange(task.encoding.size)
     possible = None if stated is None else np.asarray(stated > 0)
-    untested = np.bincount(task.test.codes, minlength=len(classes)) < LEAST_TEST_ROWS_OF_A_CLASS
+    untested = np.bincount(task.test.codes, minlength=len(classes)) < policy.LEAST_TEST_ROWS_OF_A_CLASS
     if untested.any():
         possible = np.ones((len(given), len(classes)), dtype=bool) if possible is None else possible
         possible[untested[given]] = False

@@ -18,10 +18,10 @@ from scipy.special import log_softmax
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.linear_model import LogisticRegression
 
+from psidebug import policy
 from psidebug.graybox.logistic.design import Design
 from psidebug.graybox.logistic.left_out import left_out_scores, possible
 from psidebug.graybox.logistic.reading import objective_of
-from psidebug.policy import FOLDS, LEAST_PROBABILITY
 from psidebug.task import learner as learners
 from psidebug.task.labels import Codes
 from psidebug.task.tables import Table, take
@@ -127,13 +127,13 @@ def out_of_fold(recipe: Recipe, fits: Fits, folds: Folds, excluded: Mask) -> tup
     size, on_test = recipe.task.encoding.size, recipe.learns_from == "test"
     unseen = np.ones_like(excluded) if on_test else excluded
     train, test = np.zeros((len(folds.train), size)), np.zeros((len(folds.test), size))
-    for fold in range(FOLDS):
+    for fold in range(policy.FOLDS):
         model = recipe.fitted(fits, recipe.lesson((folds.train != fold) & ~excluded, folds.test != fold))
         own, apart, held = map(np.flatnonzero, ((folds.train == fold) & ~unseen, unseen, folds.test == fold))
         if not on_test:
             train[own] = recipe.predicted(model, take(recipe.train, own))
         if len(apart):
-            train[apart] += recipe.predicted(model, take(recipe.train, apart)) / FOLDS
+            train[apart] += recipe.predicted(model, take(recipe.train, apart)) / policy.FOLDS
         test[held] = recipe.predicted(model, take(recipe.test, held))
     return train, test
 
@@ -162,7 +162,7 @@ def can_leave_one_out(estimator: Any) -> bool:
 def soon_left_out(lesson: Lesson, classes: int) -> bool:
     """Whether there are three rows of every class, and the Hessian is not too large."""
     counts = np.bincount(lesson.codes, minlength=classes)
-    return bool(counts.min() >= FOLDS and possible(len(lesson.codes), lesson.features.shape[1], classes))
+    return bool(counts.min() >= policy.FOLDS and possible(len(lesson.codes), lesson.features.shape[1], classes))
 
 
 def leave_one_out(model: LogisticRegression, lesson: Lesson, task: Task) -> Floats:
@@ -185,7 +185,7 @@ def out_of_bag(model: ExtraTreesClassifier, lesson: Lesson, task: Task) -> Float
 
 def log_probabilities(scores: Floats) -> Floats:
     """Logarithms of the softmax, none below that of ``LEAST_PROBABILITY``."""
-    return np.asarray(np.maximum(log_softmax(scores, axis=1), float(np.log(LEAST_PROBABILITY))))
+    return np.asarray(np.maximum(log_softmax(scores, axis=1), float(np.log(policy.LEAST_PROBABILITY))))
 
 
 def few(rows: Rows, seed: int) -> Rows:
@@ -203,6 +203,6 @@ def _folds(codes: Codes, rng: np.random.Generator) -> Rows:
     start = 0
     for code in np.unique(codes):
         rows = rng.permutation(np.flatnonzero(codes == code))
-        folds[rows] = (start + np.arange(len(rows))) % FOLDS
+        folds[rows] = (start + np.arange(len(rows))) % policy.FOLDS
         start += len(rows)
     return folds

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from psidebug import policy
 from psidebug.evidence.calibration import Calibrated
 from psidebug.evidence.held_out import Floats, Mask, Rows
 from psidebug.evidence.noise_rates import fit_rates
-from psidebug.policy import ACCUSED, REVIEW_PRIOR
 from psidebug.slices.slices import Slice
 from psidebug.task.labels import Codes
 
@@ -63,7 +63,7 @@ class Hypothesis:
         The others are exceptions: where labels are wrong elsewhere, or in a broader slice, in these they are right.
         """
         wrong = [float((self.posterior[each.members, each.given] < 0.5).mean()) for each in self.slices]
-        return tuple(each for each, share in zip(self.slices, wrong, strict=True) if share >= ACCUSED)
+        return tuple(each for each, share in zip(self.slices, wrong, strict=True) if share >= policy.ACCUSED)
 
     @property
     def excepted(self) -> tuple[Slice, ...]:
@@ -115,7 +115,7 @@ def _moved(posterior: Floats, before: Floats, given: int, known: Codes) -> Float
     settled = known >= 0
     held = np.clip(before[:, given], 1e-4, 1.0 - 1e-4)
     odds = np.log1p(-held) - np.log(held)
-    wrong, delta, variance = known[settled] != given, 0.0, REVIEW_PRIOR**2
+    wrong, delta, variance = known[settled] != given, 0.0, policy.REVIEW_PRIOR**2
     for _ in range(50):
         chance = 1.0 / (1.0 + np.exp(-(odds[settled] + delta)))
         slope = float((wrong - chance).sum()) - delta / variance

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from psidebug import policy
 from psidebug.evidence.held_out import Floats, Mask
-from psidebug.policy import RATE_USED, RIGHT_PSEUDO_COUNT, WRONG_PSEUDO_COUNT
 from psidebug.task.labels import Codes
 
 ROUNDS, SETTLED = 200, 1e-5
@@ -46,7 +46,7 @@ class NoiseFit:
         each, size, kind = 0.5 * float(np.log(max(len(self.posterior), 2))), len(self.rates), float(np.log(2))
         if self.even:
             return each + kind
-        used = int((self.rates[~np.eye(size, dtype=bool)] > RATE_USED).sum())
+        used = int((self.rates[~np.eye(size, dtype=bool)] > policy.RATE_USED).sum())
         return used * (each + float(np.log(size * (size - 1)))) + kind
 
 
@@ -100,8 +100,8 @@ def fit_by_em(
     """The likeliest rates of one kind, for P(k | x) (n, K)."""
     size = probability.shape[1]
     rates = even_rates(size, START) if start is None else start
-    pseudo_counts = np.full((size, size), WRONG_PSEUDO_COUNT)
-    np.fill_diagonal(pseudo_counts, RIGHT_PSEUDO_COUNT)
+    pseudo_counts = np.full((size, size), policy.WRONG_PSEUDO_COUNT)
+    np.fill_diagonal(pseudo_counts, policy.RIGHT_PSEUDO_COUNT)
     recorded = np.eye(size)[given]
     for _ in range(rounds):
         posterior, _ = _posterior(probability, rates, given, known)

@@ -22,6 +22,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
+from psidebug import policy
 from psidebug.errors import LearnerFailed, UnsupportedLearner
 from psidebug.evidence.held_out import (
     Fits,
@@ -39,7 +40,6 @@ from psidebug.evidence.held_out import (
     stacked,
 )
 from psidebug.graybox.features import seen_by_final_step
-from psidebug.policy import LEAST_LEAF, LINEAR_C, SIGNED_SPARSE_C, TFIDF_C, TREES
 from psidebug.task import learner as learners
 from psidebug.task.tables import Table, is_frame
 from psidebug.task.task import Task
@@ -77,7 +77,7 @@ class Predictors:
     task: Task
     fits: Fits
     folds: Folds
-    each: tuple[Predictor, ...]
+    everyone: tuple[Predictor, ...]
     _unchanging: dict[str, Predictions] = field(default_factory=dict)
     """Predictions from test labels alone, made once."""
 
@@ -88,12 +88,12 @@ class Predictors:
         train, test = _matrix(seen.train), _matrix(seen.test)
         if train is None or test is None or train.shape[1] != test.shape[1]:
             train = test = None
-        each = (*_own(task, train, test), *(() if train is None else _plain(task, train, test)))
-        return cls(task, fits, Folds.of(task) if folds is None else folds, each)
+        everyone = _own(task, train, test) + ([] if train is None else _plain(task, train, test))
+        return cls(task, fits, Folds.of(task) if folds is None else folds, tuple(everyone))
 
     def without(self, names: Sequence[str]) -> Predictors:
         """The others."""
-        return replace(self, each=tuple(each for each in self.each if each.name not in names))
+        return replace(self, everyone=tuple(each for each in self.everyone if each.name not in names))
 
     def predict(self, excluded: Mask) -> list[Predictions]:
         """By everyone who can be trained without the labels of the excluded training rows (N,).
@@ -101,7 +101,7 @@ class Predictors:
         If nobody can, a uniform prediction: calibration then makes the shares of the classes of it.
         """
         made = []
-        for each in self.each:
+        for each in self.everyone:
             with suppress(LearnerFailed):
                 made.append(self._unchanging.get(each.name) or each.predict(self.fits, self.folds, excluded))
                 if each.for_folds.learns_from == "test":
@@ -134,7 +134,7 @@ def _plain(task: Task, train: Any, test: Any) -> list[Predictor]:
     if sp.issparse(train) or train.shape[1] > WIDEST:
         return [Predictor(LINEAR, linear, linear)]
     filled = SimpleImputer(keep_empty_features=True).fit(train)
-    trees = ExtraTreesClassifier(TREES, min_samples_leaf=LEAST_LEAF, bootstrap=True, oob_score=True)
+    trees = ExtraTreesClassifier(policy.TREES, min_samples_leaf=policy.LEAST_LEAF, bootstrap=True, oob_score=True)
     forest = Recipe(task, trees, filled.transform(train), filled.transform(test), "both")
     return [Predictor(LINEAR, linear, linear), Predictor(FOREST, forest, forest, out_of_bag)]
 
@@ -142,11 +142,11 @@ def _plain(task: Task, train: Any, test: Any) -> list[Predictor]:
 def _linear(features: Any) -> tuple[Any, LogisticRegression]:
     """Features of one scale and a logistic regression; of counts and other sparse features what is rare weighs more."""
     if not sp.issparse(features):
-        scaler, strength = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler()), LINEAR_C
+        scaler, strength = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler()), policy.LINEAR_C
     elif features.nnz and features.data.min() < 0:
-        scaler, strength = MaxAbsScaler(), SIGNED_SPARSE_C
+        scaler, strength = MaxAbsScaler(), policy.SIGNED_SPARSE_C
     else:
-        scaler, strength = TfidfTransformer(sublinear_tf=True), TFIDF_C
+        scaler, strength = TfidfTransformer(sublinear_tf=True), policy.TFIDF_C
     return scaler, LogisticRegression(C=strength, max_iter=300)
 
 

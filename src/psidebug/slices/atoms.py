@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from psidebug.policy import DENSE, FREQUENT, MOST_VALUES, STRETCHES
+from psidebug import policy
 from psidebug.slices.conditions import UNNAMED, Condition, Home, Plain, coded, missing, words_of
 from psidebug.slices.ranges import cut
 from psidebug.task.tables import Column, Table, column_of, columns
@@ -128,7 +128,7 @@ def _described(table: Table, home: Home) -> list[Column]:
     """The columns with a value in every row; of a sparse matrix those that are nearly so."""
     if not sp.issparse(table):
         return columns(table, unnamed=UNNAMED[home])
-    filled = np.flatnonzero(table.count_nonzero(axis=0) > DENSE * table.shape[0])
+    filled = np.flatnonzero(table.count_nonzero(axis=0) > policy.DENSE * table.shape[0])
     return [column_of(table, f"{UNNAMED[home]}{index}", unnamed=UNNAMED[home]) for index in filled.tolist()]
 
 
@@ -137,7 +137,7 @@ def _entries(table: Table, home: Home, *, least: int) -> Iterator[Block]:
     if sp.issparse(table):
         present = sp.csr_array(table != 0)
         counts = present.sum(axis=0)
-        chosen = np.flatnonzero((counts >= least) & (counts <= DENSE * table.shape[0]))
+        chosen = np.flatnonzero((counts >= least) & (counts <= policy.DENSE * table.shape[0]))
         names = [f"{UNNAMED[home]}{index}" for index in chosen.tolist()]
         yield _single(present[:, chosen], [Condition(name, "≠", (0,), home) for name in names])
     elif len(table.shape) == 1:
@@ -164,7 +164,7 @@ def _values(column: Column, home: Home, *, least: int) -> Iterator[Block]:
     """``column = value``; where there are too many values the frequent ones, and words if they are texts."""
     codes, distinct = coded(column.values)
     name, counts = str(column.name), np.bincount(codes[codes >= 0], minlength=len(distinct))
-    many = len(distinct) > MOST_VALUES
+    many = len(distinct) > policy.MOST_VALUES
     frequent = counts >= (_frequent(len(codes), least) if many else least)
     kept = np.append(np.where(frequent, np.cumsum(frequent) - 1, -1), -1)  # and a place for code -1
     named = [Condition(name, "=", (value,), home) for value, keep in zip(distinct, frequent, strict=True) if keep]
@@ -179,7 +179,7 @@ def _words(name: str, texts: npt.NDArray[Any], home: Home, *, least: int) -> Blo
 
 
 def _frequent(rows: int, least: int) -> int:
-    return max(least, int(np.ceil(FREQUENT * rows)))
+    return max(least, int(np.ceil(policy.FREQUENT * rows)))
 
 
 def _stretches(ids: npt.NDArray[Any], *, least: int) -> Block:
@@ -190,7 +190,7 @@ def _stretches(ids: npt.NDArray[Any], *, least: int) -> Block:
     codes = np.empty(len(ids), dtype=np.intp)
     codes[order] = np.arange(len(ids)) * size // len(ids)
     atoms = []
-    for width in [size // part for part in STRETCHES if part < size]:
+    for width in [size // part for part in policy.STRETCHES if part < size]:
         for first in range(0, size - width + 1, width // 2):
             rows = order[starts[first] : starts[first + width]]
             if len(rows):
@@ -204,7 +204,7 @@ def _calendar(dates: npt.NDArray[Any], name: str, home: Home) -> Iterator[Block]
     for unit in ("M", "Y"):
         distinct, codes = np.unique(dates.astype(f"datetime64[{unit}]"), return_inverse=True)
         count = int((~np.isnat(distinct)).sum())  # NaT is the last, if it is there
-        if 1 < count <= MOST_VALUES:
+        if 1 < count <= policy.MOST_VALUES:
             named = [Condition(name, "=", (str(each),), home) for each in distinct[:count]]
             yield _single(_cells(np.where(codes < count, codes, -1), count), named)
 

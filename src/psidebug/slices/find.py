@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from psidebug.policy import CLIPPED_AT, LABEL_SHARE_BEAM, LEAST_ROWS_OF_A_SLICE, SCORE_BEAM
+from psidebug import policy
 from psidebug.slices.atoms import Atoms, Floats, Ints, atoms_of, atoms_of_both
 from psidebug.slices.scores import LabelShareScore, MeanScore, Spread
 from psidebug.slices.search import Score, beam_search, distinct, worth_of
@@ -37,7 +37,7 @@ class Searchable:
     """Rows that a slice must have."""
 
 
-def searchable(task: Task, *, least: int = LEAST_ROWS_OF_A_SLICE) -> Searchable:
+def searchable(task: Task, *, least: int = policy.LEAST_ROWS_OF_A_SLICE) -> Searchable:
     """What :func:`slices_by_score` searches; it does not depend on the labels."""
     rows = searched_rows(task)
     metadata = None if task.metadata is None else take(task.metadata, rows)
@@ -56,13 +56,13 @@ def slices_by_score(task: Task, scores: Floats, *, most: int, within: Searchable
     codes, values = task.train.codes[rows], clipped(scores, task.train.codes)
     labels = np.unique(codes).tolist()
     by_label = [MeanScore(atoms, given, codes == given, values[rows], least) for given in labels]
-    found = _found(atoms, [each for each in by_label if each.tells_apart], SCORE_BEAM, rows, most)
+    found = _found(atoms, [each for each in by_label if each.tells_apart], policy.SCORE_BEAM, rows, most)
     if len(rows) < len(task.train):
         found = [_measured(each, task, values) for each in found]
     return _ordered([each for each in found if len(each.members) >= least])
 
 
-def slices_by_label_share(task: Task, *, most: int, least: int = LEAST_ROWS_OF_A_SLICE) -> list[Slice]:
+def slices_by_label_share(task: Task, *, most: int, least: int = policy.LEAST_ROWS_OF_A_SLICE) -> list[Slice]:
     """Conditions on the features × given label with the largest surplus of that label in training, best first."""
     rows, held = searched_rows(task), np.arange(len(task.test))[:MOST_TEST_ROWS]
     atoms = atoms_of_both(take(task.train.features, rows), take(task.test.features, held), least=least)
@@ -74,7 +74,7 @@ def slices_by_label_share(task: Task, *, most: int, least: int = LEAST_ROWS_OF_A
         )
         for given in np.unique(task.train.codes).tolist()
     ]
-    return _ordered(_found(atoms, by_label, LABEL_SHARE_BEAM, rows, most))
+    return _ordered(_found(atoms, by_label, policy.LABEL_SHARE_BEAM, rows, most))
 
 
 def _found(atoms: Atoms, scores: Sequence[Score], beam: tuple[int, int], rows: Ints, most: int) -> list[Slice]:
@@ -110,7 +110,7 @@ def clipped(scores: Floats, codes: Codes) -> Floats:
         scale = (high - low) / 2.56
         if scale <= 1e-9 * np.abs(own).max():  # nearly all scores are equal; the others are what is to be told
             scale = np.abs(own - middle).mean()
-        kept[codes == given] = np.clip(own, middle - CLIPPED_AT * scale, middle + CLIPPED_AT * scale)
+        kept[codes == given] = np.clip(own, middle - policy.CLIPPED_AT * scale, middle + policy.CLIPPED_AT * scale)
     return kept
 
 

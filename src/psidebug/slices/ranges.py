@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from psidebug.policy import FEW_NUMBERS, MOST_CUTS, MOST_VALUES
+from psidebug import policy
 from psidebug.slices.conditions import Condition, Home, Plain
 
 Ints = npt.NDArray[np.intp]
@@ -30,7 +30,9 @@ def cut(
     distinct, index, counts = np.unique(values[~absent], return_inverse=True, return_counts=True)
     end = len(distinct) - 1
     whole = not dated and bool(np.all(distinct == np.round(distinct)))
-    apart = len(distinct) <= min(MOST_VALUES if whole else FEW_NUMBERS, share // 2)  # whole numbers may be codes
+    apart = len(distinct) <= min(
+        policy.MOST_VALUES if whole else policy.FEW_NUMBERS, share // 2
+    )  # whole numbers may be codes
     cuts = [each for each in _quantiles(counts, share) if dated or np.isfinite(distinct[each : each + 2]).all()]
     cell_of = np.arange(len(distinct)) if apart else np.searchsorted(cuts, np.arange(len(distinct)))
 
@@ -50,7 +52,7 @@ def cut(
 
 def _quantiles(counts: Ints, share: int) -> list[int]:
     """Where to cut, after the value of this index: quantiles, so few that their ranges are ≤ ``share``."""
-    cuts = next((c for c in range(MOST_CUTS, 1, -1) if (c + 1) * (c + 2) // 2 <= share), 1)
+    cuts = next((c for c in range(policy.MOST_CUTS, 1, -1) if (c + 1) * (c + 2) // 2 <= share), 1)
     wanted = np.arange(1, cuts + 1) / (cuts + 1) * counts.sum()
     found = np.unique(np.searchsorted(np.cumsum(counts), wanted))
     return [int(each) for each in found if each < len(counts) - 1]

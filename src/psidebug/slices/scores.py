@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import xlogy
 from scipy.stats import norm
 
-from psidebug.policy import CHANCE_OF_RISE, LABEL_SHARE_RISE, SCORE_BEAM, SCORE_RISE
+from psidebug import policy
 from psidebug.slices.atoms import Floats, Ints
 from psidebug.slices.conditions import Mask
 from psidebug.slices.search import Found, Score, Scored
@@ -80,9 +80,9 @@ class MeanScore(Score):
         n, total = self.atoms.tally(parent.members, self.values)
         another = ~np.isin(self.atoms.column, list(parent.about))
         z, looked = self._z(n, total, (n < size) & (n < n_alone) & another)
-        rare = float(norm.isf(CHANCE_OF_RISE / (SCORE_BEAM[0] * len(self.atoms.conditions))))
+        rare = float(norm.isf(policy.CHANCE_OF_RISE / (policy.SCORE_BEAM[0] * len(self.atoms.conditions))))
         some = np.maximum(n, 1)
-        good = z > np.maximum(self.alone.z, parent.z) + SCORE_RISE
+        good = z > np.maximum(self.alone.z, parent.z) + policy.SCORE_RISE
         good &= self.spread.z(some, total, among=size, mean=self.values[parent.members].mean()) > rare
         with np.errstate(invalid="ignore", divide="ignore"):  # atoms that none of these rows has
             good &= self.spread.z(some, total, among=n_alone, mean=total_alone / n_alone) > rare
@@ -116,7 +116,7 @@ class LabelShareScore(Score):
     def within(self, parent: Found) -> Scored:
         """Atoms on other columns that raise z clearly above that of each part."""
         z, looked = self._z(self.atoms.members(*parent.atoms))
-        good = z > np.maximum(self.alone.z, parent.z) + LABEL_SHARE_RISE
+        good = z > np.maximum(self.alone.z, parent.z) + policy.LABEL_SHARE_RISE
         return Scored(z, good & ~np.isin(self.atoms.column, list(parent.about)), looked)
 
     def _z(self, rows: Ints) -> tuple[Floats, int]:

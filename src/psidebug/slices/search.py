@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from psidebug.policy import FIRST_KEPT, LENGTH_PRICE, MOST_CONDITIONS, SAME_RANGE, SAME_SLICE
+from psidebug import policy
 from psidebug.slices.atoms import Atoms, Floats, Ints
 from psidebug.slices.conditions import Mask
 
@@ -67,7 +67,7 @@ class Score(ABC):
 
 def worth_of(z: float, conditions: int) -> float:
     """z (1 - price)^(conditions - 1), with equality wherever it is equal but for rounding error."""
-    return round(z * (1.0 - LENGTH_PRICE) ** (conditions - 1), 6)
+    return round(z * (1.0 - policy.LENGTH_PRICE) ** (conditions - 1), 6)
 
 
 def beam_search(score: Score, beam: tuple[int, int], most: int) -> tuple[list[Found], int]:
@@ -79,8 +79,8 @@ def beam_search(score: Score, beam: tuple[int, int], most: int) -> tuple[list[Fo
     count, rows = max(most, width), len(score.own)
     everything = Found((), frozenset(), score.given, np.flatnonzero(score.own), 0.0)
     looked = score.alone.looked
-    level = found = distinct(_extended(score, everything, score.alone, FIRST_KEPT * count), count, rows)
-    for _ in range(MOST_CONDITIONS - 1):
+    level = found = distinct(_extended(score, everything, score.alone, policy.FIRST_KEPT * count), count, rows)
+    for _ in range(policy.MOST_CONDITIONS - 1):
         longer: list[Found] = []
         for parent in level[:width]:
             scored = score.within(parent)
@@ -93,24 +93,15 @@ def beam_search(score: Score, beam: tuple[int, int], most: int) -> tuple[list[Fo
 
 def _extended(score: Score, parent: Found, scored: Scored, most: int) -> list[Found]:
     """The parent with one further condition, the best of those that are worth it."""
+    atoms, inside = score.atoms, np.zeros(len(score.own), dtype=bool)
+    inside[parent.members] = True
     good = np.flatnonzero(scored.good)
-    best = good[np.argsort(-np.round(scored.z[good], 6), kind="stable")][:most]
-    return [
-        Found(
-            (*parent.atoms, atom),
-            parent.about | {int(score.atoms.column[atom])},
-            score.given,
-            _members(score, parent, atom),
-            float(scored.z[atom]),
-        )
-        for atom in best.tolist()
-    ]
-
-
-def _members(score: Score, parent: Found, atom: int) -> Ints:
-    members = score.atoms.members(atom)
-    members = members[score.own[members]]
-    return members if not parent.atoms else np.intersect1d(parent.members, members, assume_unique=True)
+    longer = []
+    for atom in good[np.argsort(-np.round(scored.z[good], 6), kind="stable")][:most].tolist():
+        members, about = atoms.members(atom), parent.about | {int(atoms.column[atom])}
+        z = float(scored.z[atom])
+        longer.append(Found((*parent.atoms, atom), about, score.given, members[inside[members]], z))
+    return longer
 
 
 def distinct(found: list[Found], most: int, rows: int) -> list[Found]:
@@ -130,7 +121,9 @@ def distinct(found: list[Found], most: int, rows: int) -> list[Found]:
                 continue
             either = len(other.members) + len(each.members) - both
             smaller = min(len(other.members), len(each.members))
-            if both >= SAME_SLICE * either or (other.about == each.about and both >= SAME_RANGE * smaller):
+            if both >= policy.SAME_SLICE * either or (
+                other.about == each.about and both >= policy.SAME_RANGE * smaller
+            ):
                 break
         else:
             marks[len(kept), each.members] = True
