@@ -21,20 +21,20 @@ than every peer that uses test points, and than cleanlab's five folds.
 - **Finding.** Every column in which Psi is more than 0.02 behind is listed at the head of this page. With few test
   points and labels wrong at random there were many: a hundred test labels say little about whom to believe. Leaving
   each row out instead of folds gained 0.01 to 0.03, even noise rates 0.01 (decision 18); a stronger pull of all
-  opinions to their plain mean lost. What helped was to learn from the training labels, too, together with how often
+  predictors to their plain mean lost. What helped was to learn from the training labels, too, together with how often
   they are wrong (decision 19): 0.03 to 0.09, on tuning seeds.
 - **The automatic choice** is judged by the test set, with a standard error. Where it is worse than before, it is bold.
 - **Speed.** A method that trains once and multiplies matrices is faster, and so is cleanlab: Psi trains the learner 10
   to 25 times, asks a forest, searches slices and proves its corrections by retraining, with two controls. On learners
   that train in milliseconds the rest weighs most, which is why its time in fits is large for logistic regression.
-  Done so far: one fit instead of three for each opinion, steps that never see a label fitted once (decisions 17, 18).
+  Done so far: one fit instead of three for each predictor, steps that never see a label fitted once (decisions 17, 18).
 """
 METHOD = """## How it was measured
 
 - Data, noise and learners are those of `psi datasets`. "A slice" is a condition on one column (or one word) under which
   every row is marked with one class, chosen by the seed so that about 10% of the labels become wrong.
 - Seeds 0 to 4 are for reporting; settings were chosen on seeds from 1000. One thing to know: that Psi was behind on
-  random errors with 100 test points was seen on reporting seeds, and even noise rates (decision 18) and one account of
+  random errors with 100 test points was seen on reporting seeds, and even noise rates (decision 18) and a joint fit of
   all labels (decision 19) were looked for because of it; they were chosen and measured on seeds from 1000. Wrong test
   labels are 5%, scattered.
 - All methods of a task run one after the other, in one process with one thread. The machine has other work at times:

@@ -26,7 +26,7 @@ from benchmarks.lines import made_with, write
 from benchmarks.speed.clock import best_of
 from benchmarks.speed.logistic import one_hot_like
 from psidebug.slices.atoms import atoms_of
-from psidebug.slices.slices import common_slices
+from psidebug.slices.find import slices_by_score
 from psidebug.task.task import Task
 
 MILLION = 1_000_000
@@ -81,7 +81,7 @@ def measured(name: str, make: Callable[..., Any], rows: int, width: int, fit: fl
     task = Task.of(model, features, labels, features[:10], labels[:10])
     scores = rng.normal(size=rows)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    seconds = best_of(3 if rows < MILLION else 1, lambda: common_slices(task, scores, most=20), process_time)
+    seconds = best_of(3 if rows < MILLION else 1, lambda: slices_by_score(task, scores, most=20), process_time)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     conditions = len(atoms_of(features[:5_000], None, task.rows[:5_000], least=3).conditions)
     return {

@@ -112,7 +112,7 @@ def test_of_explanations_the_one_with_the_most_evidence_is_chosen_whatever_the_o
         assert best_of(tried) is most
 
 
-def test_a_test_set_that_can_calibrate_a_labeller(planted: Planted) -> None:
+def test_a_test_set_that_can_calibrate_predictors(planted: Planted) -> None:
     def enough(rows: npt.NDArray[np.intp]) -> bool:
         task = Task.of(
             LogisticRegression(), planted.X_train, planted.y_train, planted.X_test[rows], planted.y_test[rows]

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from psidebug import policy
 from psidebug.changes import NOTHING, Relabel
 from psidebug.diagnosis.proof import Prover
 from psidebug.diagnosis.verification import Verification
 from psidebug.errors import LearnerFailed
-from psidebug.policy import CURVE_BLIND, CURVE_SHARES
 from psidebug.task.labels import Codes
 
 Rows = npt.NDArray[np.intp]
@@ -60,9 +60,9 @@ def curve_of(
     """Retrain with the first suspects corrected, at several numbers of them around the suggested one."""
     task = prover.task
     counts = (
-        [round(share * suggested) for share in CURVE_SHARES]
+        [round(share * suggested) for share in policy.CURVE_SHARES]
         if suggested
-        else [round(s * len(task.train)) for s in CURVE_BLIND]
+        else [round(s * len(task.train)) for s in policy.CURVE_BLIND]
     )
     counts = sorted({count for count in counts if 0 < count <= len(order)})
     before = prover.verify(NOTHING)

@@ -10,21 +10,22 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
+from psidebug import policy
 from psidebug.diagnosis.curve import Curve, curve_of
 from psidebug.diagnosis.diagnosis import Diagnosis
 from psidebug.diagnosis.notes import on_classes, on_estimates
 from psidebug.diagnosis.options import check_options, graybox_of, prior_of, rng_of, symptom_of
 from psidebug.diagnosis.proof import Prover
-from psidebug.diagnosis.repair import enough_evidence, explanations_of, retrained
+from psidebug.diagnosis.repair import enough_evidence, retrained
 from psidebug.display import display_for
 from psidebug.errors import NoWorldWithout, SymptomAbsent, UnknownOption
+from psidebug.evidence.compete import compete
 from psidebug.evidence.hypotheses import Hypothesis
 from psidebug.graybox.fidelity import Fidelity, fidelity
 from psidebug.graybox.protocol import GrayBox, LinearGrayBox
 from psidebug.graybox.retrain import Retrain
 from psidebug.inference.estimates import Estimates, no_causes
 from psidebug.margins import loss_weights
-from psidebug.policy import DEFAULT_RATE, LEAST_RATE, LEAST_SHARE_OF_THE_WAY, MOST_RATE
 from psidebug.priors import Prior, noise
 from psidebug.sufficiency import Engine, sufficiency
 from psidebug.symptoms import Symptom, log_loss_above_boundary
@@ -149,7 +150,7 @@ def debug(
         stated = None if prior is None else _sparing(prior_of(prior, task), task.known)
         settings = {"noise rate": "stated" if stated is not None else "not learned", "seed": _seed_given(rng)}
         if len(task.bugs) == 0:
-            belief = noise(task.train.codes, task.encoding.size, DEFAULT_RATE) if stated is None else stated
+            belief = noise(task.train.codes, task.encoding.size, policy.DEFAULT_RATE) if stated is None else stated
             hypotheses = _without_errors(task, stated, tick)
             return Diagnosis(
                 task, None, (), None, belief, settings, hypotheses=hypotheses, known=_facts(task), display=display
@@ -188,7 +189,7 @@ def _diagnosed(
     weighed = enough_evidence(task)
     hypotheses: list[Hypothesis] = []
     if weighed:
-        hypotheses = explanations_of(task, prover.trainer, _effects(box, task), _moves(stated), tick)
+        hypotheses = compete(task, prover.trainer, _effects(box, task), _moves(stated), tick)
     tried = retrained(prover, hypotheses, tick)
     prior = stated if stated is not None else _learned(task, hypotheses[0] if weighed else None)
     tick("inference", 0, 1)
@@ -234,7 +235,7 @@ def _without_errors(task: Task, stated: Prior | None, tick: Progress) -> tuple[H
     """What is to be said of the labels where no test point is wrong: no label is a cause, but some may be wrong."""
     if (task.predicted != task.test.codes).any() or not enough_evidence(task):
         return ()
-    return tuple(explanations_of(task, Trainer(task), None, _moves(stated), tick))
+    return tuple(compete(task, Trainer(task), None, _moves(stated), tick))
 
 
 def _effects(box: GrayBox, task: Task) -> npt.NDArray[np.float64] | None:
@@ -277,8 +278,8 @@ def _learned(task: Task, hypothesis: Hypothesis | None) -> Prior:
     """
     given, size = task.train.codes, task.encoding.size
     if hypothesis is None or not hypothesis.likely:
-        return _sparing(noise(given, size, DEFAULT_RATE), task.known)
-    rate = float(np.clip(hypothesis.p_wrong(given).mean(), LEAST_RATE, MOST_RATE))
+        return _sparing(noise(given, size, policy.DEFAULT_RATE), task.known)
+    rate = float(np.clip(hypothesis.p_wrong(given).mean(), policy.LEAST_RATE, policy.MOST_RATE))
     return _sparing(noise(given, size, rate, hypothesis.posterior + 1e-9), task.known)
 
 
@@ -300,7 +301,7 @@ def _answered(
             share /= 2.0
             if not isinstance(symptom, str) or symptom != "log_loss" or not prior.rates.any():
                 raise
-            if share < LEAST_SHARE_OF_THE_WAY or isinstance(error, SymptomAbsent):  # all on the boundary already
+            if share < policy.LEAST_SHARE_OF_THE_WAY or isinstance(error, SymptomAbsent):  # all on the boundary already
                 return phi, no_causes(prior, reason="no change of labels takes the errors away, by the gray box")
             phi = log_loss_above_boundary(margins, task.bugs, share)
 

@@ -12,6 +12,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
+from psidebug import policy
 from psidebug.changes import Relabel
 from psidebug.diagnosis import explanation
 from psidebug.diagnosis.causes import BUGS_EXPLAINED, Causes, causes_of_bugs
@@ -28,7 +29,6 @@ from psidebug.evidence.hypotheses import Hypothesis
 from psidebug.graybox.fidelity import Fidelity
 from psidebug.graybox.protocol import GrayBox
 from psidebug.inference.estimates import Estimates
-from psidebug.policy import WORTH_A_LOOK
 from psidebug.priors import Prior
 from psidebug.slices.slices import Slice
 from psidebug.sufficiency import group_sufficiency
@@ -85,10 +85,10 @@ class Diagnosis:
     def order(self) -> npt.NDArray[np.intp]:
         """Positions of the suspects, first those most likely wrong.
 
-        They are the labels that are causes, and those that may well be wrong: with ``WORTH_A_LOOK`` if an explanation
-        is likely. Among equally likely ones the more sufficient cause is first. Without evidence on what is wrong the
-        order is by PS; where some bugs were picked out it is by ps × p_wrong, since a label that is wrong need not
-        concern them.
+        They are the labels that are causes, and those that may well be wrong: with ``policy.WORTH_A_LOOK`` if a
+        hypothesis is likely. Among equally likely ones the more sufficient cause is first. Without evidence on what is
+        wrong the order is by PS; where some bugs were picked out it is by ps × p_wrong, since a label that is wrong
+        need not concern them.
         """
         if self.estimates is None:
             return np.empty(0, dtype=np.intp)
@@ -96,7 +96,7 @@ class Diagnosis:
             return explanation.ranked(self.estimates)
         picked = len(self.task.bugs) < int((self.task.predicted != self.task.test.codes).sum())
         causes = (self.estimates.high > 0) & (self.p_wrong > 0)
-        least = WORTH_A_LOOK if self.hypotheses[0].likely else 0.5
+        least = policy.WORTH_A_LOOK if self.hypotheses[0].likely else 0.5
         suspects = np.flatnonzero(causes if picked else causes | (self.p_wrong > least))
         first = self.estimates.ps * self.p_wrong if picked else self.p_wrong
         keys = (suspects, -self.estimates.ps[suspects], -first[suspects])
@@ -218,7 +218,7 @@ class Diagnosis:
             self.prior,
             int(test_row),
             p_wrong=None if best is None else self.p_wrong,
-            test_probability=None if best is None else np.exp(best.labeller.test[int(test_row)]),
+            test_probability=None if best is None else np.exp(best.calibrated.test[int(test_row)]),
             budget=budget,
         )
 
@@ -252,7 +252,7 @@ class Diagnosis:
         told_so = "the verdict, slices and figures are those from before the review; repaired_labels follows the review"
         return replace(
             self,
-            hypotheses=tuple(each.knowing(self.task.train.codes, known) for each in unreviewed),
+            hypotheses=tuple(each.after_review(self.task.train.codes, known) for each in unreviewed),
             known=known,
             notes=self.notes if told_so in self.notes else (*self.notes, told_so),
             _unreviewed=unreviewed,

@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
+from psidebug import policy
 from psidebug.diagnosis.frames import suspects_frame
 from psidebug.diagnosis.proof import Prover
 from psidebug.diagnosis.smallest import Search, SmallestCorrection, counted, expected_length
 from psidebug.errors import NotMisclassified, NoWorldWithout, ShapeMismatch, SymptomAbsent, UnknownRow
 from psidebug.graybox.protocol import GrayBox
 from psidebug.inference.estimates import Estimates
-from psidebug.policy import DISBELIEVED, LONE_ROWS, MANY, MANY_SHARE, MOST_SHARE_FOR_ONE_BUG
 from psidebug.priors import Prior
 from psidebug.sufficiency import sufficiency
 from psidebug.symptoms import misclassified
@@ -98,7 +98,7 @@ def explain(
             order, proposed = ranked(estimates, p_wrong), estimates.proposed
             possible = estimates.ps if p_wrong is None else estimates.ps * p_wrong
             order = order[possible[order] > 0]
-        order = order[: max(MANY, int(MOST_SHARE_FOR_ONE_BUG * len(task.train)))]
+        order = order[: max(policy.MANY, int(policy.MOST_SHARE_FOR_ONE_BUG * len(task.train)))]
         search = Search(prover, row, proposed, budget)
         expected = expected_length(graybox, search, order)
         smallest = search.smallest(order, expected)
@@ -173,7 +173,7 @@ def _by_lone_effect(task: Task, graybox: GrayBox, p_wrong: Floats, row: int) -> 
     movable = np.flatnonzero((given != target) & (p_wrong > 0))
     effects = np.zeros(len(given))
     actual = graybox.margins(given[None], point).min()
-    for each in movable[np.argsort(-p_wrong[movable], kind="stable")][:LONE_ROWS]:
+    for each in movable[np.argsort(-p_wrong[movable], kind="stable")][: policy.LONE_ROWS]:
         world = given.copy()
         world[each] = target
         effects[each] = p_wrong[each] * (graybox.margins(world[None], point).min() - actual)
@@ -198,9 +198,9 @@ def _doubt(
         return None
     task, code = search.task, search.task.test.codes[search.row]
     classes, rows = task.encoding.classes, len(task.train)
-    many = max(MANY_SHARE * rows, MANY)
+    many = max(policy.MANY_SHARE * rows, policy.MANY)
     reason = None
-    if labeller is not None and labeller[code] < DISBELIEVED:
+    if labeller is not None and labeller[code] < policy.DISBELIEVED:
         other = int(labeller.argmax())
         reason = (
             f"an independent labeller gives it {labeller[code]:.2f}, and {quoted(classes[other])} {labeller[other]:.2f}"

@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from psidebug import policy
 from psidebug.errors import InvalidPrior, InvalidSymptom, UnknownOption
 from psidebug.graybox.choose import check_name, graybox_for
 from psidebug.graybox.protocol import GrayBox
 from psidebug.margins import is_wrong
-from psidebug.policy import DEFAULT_RATE
 from psidebug.priors import Prior, noise, noise_by_group
 from psidebug.sufficiency import ENGINES, Engine
 from psidebug.symptoms import Symptom, at_least, log_loss_above_boundary, misclassified
@@ -62,7 +62,7 @@ def prior_of(option: float | npt.ArrayLike | Mapping[str, Mapping[Any, float]] |
             f"prior={option!r} is not a noise rate: give a number such as 0.05, or one per training row."
         )
     try:
-        rate = np.asarray(DEFAULT_RATE if option is None else option)
+        rate = np.asarray(policy.DEFAULT_RATE if option is None else option)
         if rate.dtype.kind not in "fiu":  # numpy would read numbers out of strings
             raise TypeError
     except (TypeError, ValueError):
@@ -81,7 +81,7 @@ def _by_column(option: Mapping[str, Mapping[Any, float]], task: Task) -> Prior:
             f"there is no column {name!r} to take noise rates from: there are {', '.join(list(found)[:8])}."
         )
     values = found[name].values.tolist()
-    return noise_by_group(task.train.codes, task.encoding.size, values, rates, otherwise=DEFAULT_RATE)
+    return noise_by_group(task.train.codes, task.encoding.size, values, rates, otherwise=policy.DEFAULT_RATE)
 
 
 def symptom_of(option: str | Symptom, margins: npt.NDArray[np.float64], bugs: npt.NDArray[np.intp]) -> Symptom:

@@ -8,12 +8,12 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from psidebug import policy
 from psidebug.changes import NOTHING, Change, Relabel
 from psidebug.diagnosis.controls import Controls, highest_losses_moved, moved_at_random
 from psidebug.diagnosis.verification import ErrorRate, Mask, Verification
 from psidebug.errors import LearnerFailed
 from psidebug.margins import is_wrong, log_losses, predicted_by
-from psidebug.policy import REPRODUCED
 from psidebug.task.task import Task
 from psidebug.training.trainer import Trainer
 
@@ -39,7 +39,7 @@ class Prover:
         self._validation = None if actual.validation is None else _Model(actual.validation)
         self.notes: tuple[str, ...] = ()
         differ = float((predicted_by(actual.test, task.test.codes) != task.predicted).mean())
-        if task.fitted_by_user and differ > REPRODUCED:
+        if task.fitted_by_user and differ > policy.REPRODUCED:
             self.notes = (
                 f"a fresh fit on the same labels classifies {differ:.0%} of the test points otherwise than the model "
                 f"as it came: it was fitted on other data, with options that fit(X, y) does not have, or by chance; "

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from psidebug import policy
 from psidebug.diagnosis.repair import Correction, told
 from psidebug.evidence.hypotheses import Hypothesis
 from psidebug.graybox.fidelity import Fidelity
-from psidebug.policy import LEAST_TEST_ROWS, LEAST_TEST_ROWS_OF_A_CLASS
 from psidebug.task.task import Task
 
 
@@ -52,9 +52,9 @@ def _not_the_labels(task: Task, hypotheses: Sequence[Hypothesis]) -> str:
     """Why no correction is proposed, with the evidence."""
     if not hypotheses:
         return (
-            f"the test set is too small to say whether labels are to blame: it takes {LEAST_TEST_ROWS} rows, and "
-            f"{LEAST_TEST_ROWS_OF_A_CLASS} of each of two classes. Suspects are in the order of PS, and nothing is "
-            f"corrected."
+            f"the test set is too small to say whether labels are to blame: it takes {policy.LEAST_TEST_ROWS} rows, "
+            f"and {policy.LEAST_TEST_ROWS_OF_A_CLASS} of each of two classes. Suspects are in the order of PS, and "
+            f"nothing is corrected."
         )
     best = hypotheses[0]
     labels = _probably_wrong(task, best)

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from psidebug import policy
 from psidebug.slices.conditions import UNNAMED, Condition, Home, Plain, coded, missing, words_of
 from psidebug.slices.ranges import cut
 from psidebug.task.tables import Column, Table, column_of, columns
@@ -24,14 +25,8 @@ from psidebug.task.tables import Column, Table, column_of, columns
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
 
-MOST_VALUES = 50
-"""Of a column with more different values than this only frequent ones make a condition, and words if it is text."""
 MOST_ATOMS = 20_000
 """Numbers are cut less finely where there are so many columns that their ranges would be more than this."""
-FREQUENT = 0.002
-"""Share of the rows in which a word, or a value of a column with many, must be."""
-DENSE = 0.5
-"""A column of a sparse matrix that has more entries than this share of the rows is cut like any column of numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,10 +53,11 @@ class Atoms:
         ranges = np.add.reduceat(padded, np.column_stack([self.first, self.last]).ravel(), axis=0)[::2]
         return ranges[:, 0], ranges[:, 1]
 
-    def members(self, atom: int) -> Ints:
-        """The rows of an atom, in order."""
+    def members(self, atom: int, *others: int) -> Ints:
+        """The rows of an atom, or of all of several, in order."""
         part = slice(self._by_cell.indptr[self.first[atom]], self._by_cell.indptr[self.last[atom]])
-        return np.sort(self._by_cell.indices[part]).astype(np.intp)
+        rows = np.sort(self._by_cell.indices[part]).astype(np.intp)
+        return np.intersect1d(rows, self.members(*others), assume_unique=True) if others else rows
 
 
 Block = tuple[sp.csr_array, list[tuple[Condition, int, int]]]
@@ -132,7 +128,7 @@ def _described(table: Table, home: Home) -> list[Column]:
     """The columns with a value in every row; of a sparse matrix those that are nearly so."""
     if not sp.issparse(table):
         return columns(table, unnamed=UNNAMED[home])
-    filled = np.flatnonzero(table.count_nonzero(axis=0) > DENSE * table.shape[0])
+    filled = np.flatnonzero(table.count_nonzero(axis=0) > policy.DENSE * table.shape[0])
     return [column_of(table, f"{UNNAMED[home]}{index}", unnamed=UNNAMED[home]) for index in filled.tolist()]
 
 
@@ -141,7 +137,7 @@ def _entries(table: Table, home: Home, *, least: int) -> Iterator[Block]:
     if sp.issparse(table):
         present = sp.csr_array(table != 0)
         counts = present.sum(axis=0)
-        chosen = np.flatnonzero((counts >= least) & (counts <= DENSE * table.shape[0]))
+        chosen = np.flatnonzero((counts >= least) & (counts <= policy.DENSE * table.shape[0]))
         names = [f"{UNNAMED[home]}{index}" for index in chosen.tolist()]
         yield _single(present[:, chosen], [Condition(name, "≠", (0,), home) for name in names])
     elif len(table.shape) == 1:
@@ -168,7 +164,7 @@ def _values(column: Column, home: Home, *, least: int) -> Iterator[Block]:
     """``column = value``; where there are too many values the frequent ones, and words if they are texts."""
     codes, distinct = coded(column.values)
     name, counts = str(column.name), np.bincount(codes[codes >= 0], minlength=len(distinct))
-    many = len(distinct) > MOST_VALUES
+    many = len(distinct) > policy.MOST_VALUES
     frequent = counts >= (_frequent(len(codes), least) if many else least)
     kept = np.append(np.where(frequent, np.cumsum(frequent) - 1, -1), -1)  # and a place for code -1
     named = [Condition(name, "=", (value,), home) for value, keep in zip(distinct, frequent, strict=True) if keep]
@@ -183,18 +179,18 @@ def _words(name: str, texts: npt.NDArray[Any], home: Home, *, least: int) -> Blo
 
 
 def _frequent(rows: int, least: int) -> int:
-    return max(least, int(np.ceil(FREQUENT * rows)))
+    return max(least, int(np.ceil(policy.FREQUENT * rows)))
 
 
 def _stretches(ids: npt.NDArray[Any], *, least: int) -> Block:
-    """``row a to b``: 1/4, 1/8, 1/16 and 1/32 of the rows in the order of their ids, each scale in half steps."""
+    """``row a to b``: stretches of the rows in the order of their ids, each scale in half steps."""
     order = np.argsort(ids, kind="stable")
     size = 64 if len(ids) >= 64 * least else 8
     starts = -(-np.arange(size + 1) * len(ids) // size)  # so that a half, a quarter, … of the rows end where they end
     codes = np.empty(len(ids), dtype=np.intp)
     codes[order] = np.arange(len(ids)) * size // len(ids)
     atoms = []
-    for width in [size // part for part in (4, 8, 16, 32) if part < size]:
+    for width in [size // part for part in policy.STRETCHES if part < size]:
         for first in range(0, size - width + 1, width // 2):
             rows = order[starts[first] : starts[first + width]]
             if len(rows):
@@ -208,7 +204,7 @@ def _calendar(dates: npt.NDArray[Any], name: str, home: Home) -> Iterator[Block]
     for unit in ("M", "Y"):
         distinct, codes = np.unique(dates.astype(f"datetime64[{unit}]"), return_inverse=True)
         count = int((~np.isnat(distinct)).sum())  # NaT is the last, if it is there
-        if 1 < count <= MOST_VALUES:
+        if 1 < count <= policy.MOST_VALUES:
             named = [Condition(name, "=", (str(each),), home) for each in distinct[:count]]
             yield _single(_cells(np.where(codes < count, codes, -1), count), named)
 

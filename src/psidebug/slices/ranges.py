@@ -8,14 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from psidebug import policy
 from psidebug.slices.conditions import Condition, Home, Plain
 
 Ints = npt.NDArray[np.intp]
 
-MOST_CUTS = 19
-FEW_VALUES, MOST_VALUES = 12, 50
-"""So many different numbers are values of their own, ``size = 0.5``; whole numbers, which may be codes, up to the
-second."""
 UNITS = ("Y", "M", "D", "h", "m", "s", "us")
 """Precisions of a date, coarsest first."""
 
@@ -33,7 +30,9 @@ def cut(
     distinct, index, counts = np.unique(values[~absent], return_inverse=True, return_counts=True)
     end = len(distinct) - 1
     whole = not dated and bool(np.all(distinct == np.round(distinct)))
-    apart = len(distinct) <= min(MOST_VALUES if whole else FEW_VALUES, share // 2)
+    apart = len(distinct) <= min(
+        policy.MOST_VALUES if whole else policy.FEW_NUMBERS, share // 2
+    )  # whole numbers may be codes
     cuts = [each for each in _quantiles(counts, share) if dated or np.isfinite(distinct[each : each + 2]).all()]
     cell_of = np.arange(len(distinct)) if apart else np.searchsorted(cuts, np.arange(len(distinct)))
 
@@ -43,7 +42,7 @@ def cut(
     spans.pop((0, end), None)
     edges = _Edges(distinct)
     atoms = [
-        (Condition(name, *edges.told(low, high), home), int(cell_of[low]), int(cell_of[high]) + 1)
+        (Condition(name, *edges.condition(low, high), home), int(cell_of[low]), int(cell_of[high]) + 1)
         for low, high in spans
     ]
     codes = np.full(len(values), -1, dtype=np.intp)
@@ -52,21 +51,21 @@ def cut(
 
 
 def _quantiles(counts: Ints, share: int) -> list[int]:
-    """Where to cut, after the value of this index: at most 19 quantiles, so few that their ranges are ≤ ``share``."""
-    cuts = next((c for c in range(MOST_CUTS, 1, -1) if (c + 1) * (c + 2) // 2 <= share), 1)
+    """Where to cut, after the value of this index: quantiles, so few that their ranges are ≤ ``share``."""
+    cuts = next((c for c in range(policy.MOST_CUTS, 1, -1) if (c + 1) * (c + 2) // 2 <= share), 1)
     wanted = np.arange(1, cuts + 1) / (cuts + 1) * counts.sum()
     found = np.unique(np.searchsorted(np.cumsum(counts), wanted))
     return [int(each) for each in found if each < len(counts) - 1]
 
 
 class _Edges:
-    """Ranges of the sorted values of a column, told with as few digits as tell them from their neighbours."""
+    """Ranges of the sorted values of a column, in words with as few digits as tell them from their neighbours."""
 
     def __init__(self, distinct: npt.NDArray[Any]) -> None:
         self._distinct = distinct
-        self._told: dict[tuple[int, int], Plain] = {}
+        self._written: dict[tuple[int, int], Plain] = {}
 
-    def told(self, low: int, high: int) -> tuple[Any, tuple[Plain, ...]]:
+    def condition(self, low: int, high: int) -> tuple[Any, tuple[Plain, ...]]:
         """Operator and values for the range from one index to another, both in it."""
         if low == high:
             return "=", (self._exact(low),)
@@ -83,11 +82,11 @@ class _Edges:
         return float(value) + 0.0  # -0 is 0
 
     def _edge(self, inside: int, outside: int) -> Plain:
-        if (inside, outside) not in self._told:
+        if (inside, outside) not in self._written:
             value, other = self._distinct[inside], self._distinct[outside]
             dated = self._distinct.dtype.kind == "M"
-            self._told[inside, outside] = short_date(value, [other]) if dated else short_number(value, other)
-        return self._told[inside, outside]
+            self._written[inside, outside] = short_date(value, [other]) if dated else short_number(value, other)
+        return self._written[inside, outside]
 
 
 def short_number(inside: float, outside: float) -> float:

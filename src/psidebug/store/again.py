@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
+from psidebug import policy
 from psidebug.changes import Relabel
 from psidebug.diagnosis.debug import debug
 from psidebug.diagnosis.diagnosis import Diagnosis
@@ -20,7 +21,6 @@ from psidebug.errors import LearnerMismatch, LearnerMissing
 from psidebug.graybox.choose import GRAYBOXES, graybox_for
 from psidebug.graybox.protocol import GrayBox
 from psidebug.models import from_skops
-from psidebug.policy import DEFAULT_RATE, REPRODUCED
 from psidebug.priors import Prior, noise
 from psidebug.store.files import RunFiles
 from psidebug.task import learner as learners
@@ -81,7 +81,7 @@ def task_of(run: Run) -> Task:
     )
     task = Task(fitted, data, predicted, run.bugs, run.seed)
     differ = float((task.predict(fitted, task.test) != predicted).mean())
-    if differ > REPRODUCED and not record.get("fitted_by_user", False):
+    if differ > policy.REPRODUCED and not record.get("fitted_by_user", False):
         raise LearnerMismatch(
             f"the learner, fitted again, classifies {differ:.0%} of the test rows otherwise than in the run: it is "
             f"another learner, or another version of its library. Run debug again."
@@ -93,7 +93,7 @@ def prior_in(files: RunFiles, given: Codes, classes: int) -> Prior:
     """p_T under which PS was taken."""
     if files.has("prior"):
         return Prior(given, _matrix(files, "prior", classes))
-    return noise(given, classes, DEFAULT_RATE)
+    return noise(given, classes, policy.DEFAULT_RATE)
 
 
 def labeller_in(files: RunFiles, classes: int) -> Floats | None:

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 import psidebug
+from psidebug import policy
 from psidebug.diagnosis.causes import Causes
 from psidebug.diagnosis.diagnosis import Diagnosis
 from psidebug.diagnosis.frames import best_of_each_slice
@@ -18,7 +19,6 @@ from psidebug.errors import UnreadableModel
 from psidebug.graybox.protocol import LinearGrayBox
 from psidebug.margins import predicted_by
 from psidebug.models import as_skops
-from psidebug.policy import DEFAULT_RATE
 from psidebug.store.fingerprint import versions
 from psidebug.store.format import SCHEMA, frame_record, library_of, record_of
 from psidebug.store.stored import stored, stored_series
@@ -100,8 +100,8 @@ def _to_go_on(diagnosis: Diagnosis, tables: Tables) -> dict[str, Json]:
         tables["validation_labels"] = table_of([column("label", labels)])
     tables["prior"] = _rows_of("moves", diagnosis.prior.moves)
     if beliefs:
-        tables["labeller"] = _rows_of("probability", np.exp(beliefs[0].labeller.test))
-    stated = beliefs[0].stated if beliefs else not np.allclose(diagnosis.prior.rates, DEFAULT_RATE)
+        tables["labeller"] = _rows_of("probability", np.exp(beliefs[0].calibrated.test))
+    stated = beliefs[0].stated if beliefs else not np.allclose(diagnosis.prior.rates, policy.DEFAULT_RATE)
     try:
         tables["learner"] = as_skops(task.learner)
     except UnreadableModel as error:

@@ -18,9 +18,10 @@ from scipy.stats import norm
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 
-from psidebug.slices import slices as module
-from psidebug.slices.search import Spread
-from psidebug.slices.slices import Slice, common_slices, tamed
+from psidebug.slices import find as module
+from psidebug.slices.find import clipped, slices_by_score
+from psidebug.slices.scores import Spread
+from psidebug.slices.slices import Slice
 from psidebug.task.task import Task
 from tests.conftest import Planted
 
@@ -50,9 +51,9 @@ def noise(count: int, *, seed: int = 0) -> Floats:
 def found(planted: Planted, metadata: Any, scores: Floats, *, most: int = 50) -> dict[str, Slice]:
     """The best slice of one condition on each column."""
     best: dict[str, Slice] = {}
-    for each in common_slices(task_of(planted, metadata), scores, most=most):
+    for each in slices_by_score(task_of(planted, metadata), scores, most=most):
         if len(each.conditions) == 1:
-            best.setdefault(each.column, each)
+            best.setdefault(each.columns[0], each)
     return best
 
 
@@ -78,11 +79,11 @@ def test_z_is_the_standard_score_over_all_samples_of_that_size(scores: list[floa
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_z_of_a_slice_is_that_of_its_rows(seed: int) -> None:
-    """Through the whole search, by enumeration of all samples of the scores as they are tamed."""
+    """Through the whole search, by enumeration of all samples of the scores as they are clipped."""
     scores = np.random.default_rng(seed).uniform(size=16)
     source = np.where(np.arange(16) % 8 < 4, "in", "out")
     task = task_with(np.zeros((16, 1)), labels=[0] * 8 + [1] * 8, metadata=pd.DataFrame({"source": source}))
-    slices = common_slices(task, scores, most=9)
+    slices = slices_by_score(task, scores, most=9)
     assert {(each.condition, each.given) for each in slices} <= set(
         itertools.product(["source = in", "source = out"], [0, 1])
     )
@@ -90,7 +91,7 @@ def test_the_z_of_a_slice_is_that_of_its_rows(seed: int) -> None:
     for each in slices:
         own = np.flatnonzero(task.train.codes == each.given)
         inside = np.flatnonzero(np.isin(own, each.members)).tolist()
-        assert each.z == pytest.approx(exact_z(tamed(scores, task.train.codes)[own], inside), rel=1e-9)
+        assert each.z == pytest.approx(exact_z(clipped(scores, task.train.codes)[own], inside), rel=1e-9)
 
 
 def brute_force(planted: Planted, values: npt.NDArray[Any], scores: Floats) -> float:
@@ -116,8 +117,8 @@ def test_the_best_condition_of_a_column_is_found(planted: Planted, seed: int) ->
     source = rng.choice(["web", "desk", "phone", "post"], size=len(planted.y_train))
     scores = rng.uniform(size=len(source)) + 0.3 * (source == "web")
     slice_ = found(planted, pd.DataFrame({"source": source}), scores)["source"]
-    tame = tamed(scores, task_of(planted).train.codes)
-    assert slice_.z == pytest.approx(brute_force(planted, source, tame), rel=1e-9)
+    values = clipped(scores, task_of(planted).train.codes)
+    assert slice_.z == pytest.approx(brute_force(planted, source, values), rel=1e-9)
     label = ["bad", "good"][slice_.given]
     value = slice_.condition.removeprefix("source = ")
     expected = [i for i in range(len(scores)) if source[i] == value and planted.y_train[i] == label]
@@ -127,12 +128,12 @@ def test_the_best_condition_of_a_column_is_found(planted: Planted, seed: int) ->
 def test_the_first_slice_is_the_guilty_one(planted: Planted) -> None:
     scores = np.where(planted.wrong, 0.9, 0.1)
     metadata = pd.DataFrame({"wrong": planted.wrong, "noise": np.arange(len(scores)) % 5})
-    slices = common_slices(task_of(planted, metadata), scores, most=50)
+    slices = slices_by_score(task_of(planted, metadata), scores, most=50)
     assert slices[0].condition == "wrong = True"
     assert slices[0].members.tolist() == np.flatnonzero(planted.wrong).tolist()
     order = [each.z * 0.95 ** (len(each.conditions) - 1) for each in slices]
     assert order == sorted(order, reverse=True)
-    assert len(common_slices(task_of(planted, metadata), scores, most=2)) == 2
+    assert len(slices_by_score(task_of(planted, metadata), scores, most=2)) == 2
 
 
 def test_equal_scores_have_nothing_in_common(planted: Planted) -> None:
@@ -145,7 +146,7 @@ def test_every_slice_says_which_rows_it_means(planted: Planted) -> None:
     serial = np.random.default_rng(3).integers(100_000, 900_000, size=len(scores))
     task = task_of(planted, pd.DataFrame({"serial": serial}))
     told = {"serial": serial, "row": np.arange(len(serial))} | {f"x{i}": planted.X_train[:, i] for i in range(4)}
-    slices = common_slices(task, scores, most=50)
+    slices = slices_by_score(task, scores, most=50)
     assert len(slices) > 10
     for each in slices:
         holds = task.train.codes == each.given
@@ -173,9 +174,9 @@ def test_columns_of_every_kind(planted: Planted, make: Any) -> None:
         "note": ([f"row {i} {'WEB' if wrong else ''}" for i, wrong in enumerate(planted.wrong)], 'note contains "web"'),
     }
     for name, (values, condition) in columns.items():
-        best = common_slices(task_of(planted, make({name: values})), scores, most=1)[0]
+        best = slices_by_score(task_of(planted, make({name: values})), scores, most=1)[0]
         assert best.condition == condition
-        assert best.column == name
+        assert best.columns[0] == name
         assert best.members.tolist() == np.flatnonzero(planted.wrong).tolist()
 
 
@@ -198,7 +199,7 @@ def test_mixed_values_are_compared_as_they_are() -> None:
     guilty = np.arange(80) % 4 == 0
     mixed = [(1, 2) if bad else (None, "1", 1.5)[i % 3] for i, bad in enumerate(guilty)]
     task = task_with(np.zeros((80, 1)), labels=np.arange(80) // 40, metadata=pd.DataFrame({"mixed": mixed}))
-    best = common_slices(task, guilty + 0.01 * noise(80), most=2)
+    best = slices_by_score(task, guilty + 0.01 * noise(80), most=2)
     assert conditions(best) == ["mixed = (1, 2)"] * 2
     assert {each.given for each in best} == {0, 1}
 
@@ -213,14 +214,14 @@ def test_a_matrix_as_metadata_is_not_mistaken_for_the_features(planted: Planted)
 def test_metadata_come_first_where_features_say_the_same() -> None:
     guilty = np.arange(90) % 3 == 0
     frame = pd.DataFrame({"same": guilty})
-    best = common_slices(task_with(frame, metadata=frame), guilty + 0.01 * noise(90), most=1)[0]
+    best = slices_by_score(task_with(frame, metadata=frame), guilty + 0.01 * noise(90), most=1)[0]
     assert best.conditions[0].home == "metadata"
     assert best.holds(frame) is None, "other rows have no metadata"
 
 
 def test_a_slice_applies_to_other_rows() -> None:
     frame = pd.DataFrame({"city": ["Lima", "Bonn", "Rome"] * 40})
-    best = common_slices(task_with(frame), (frame["city"] == "Lima") + 0.01 * noise(120), most=1)[0]
+    best = slices_by_score(task_with(frame), (frame["city"] == "Lima") + 0.01 * noise(120), most=1)[0]
     assert best.holds(pd.DataFrame({"city": ["Bonn", "Lima", None]})).tolist() == [False, True, False]  # type: ignore[union-attr]
 
 
@@ -228,7 +229,7 @@ def test_infinite_and_missing_numbers_are_cut_around(planted: Planted) -> None:
     values = noise(len(planted.y_train), seed=1)
     values[:5] = [np.nan, np.inf, -np.inf, np.nan, np.inf]
     metadata = pd.DataFrame({"v": values})
-    for each in common_slices(task_of(planted, metadata), noise(len(values), seed=2), most=50):
+    for each in slices_by_score(task_of(planted, metadata), noise(len(values), seed=2), most=50):
         assert "nan" not in each.condition
         assert "inf" not in each.condition
 
@@ -236,7 +237,7 @@ def test_infinite_and_missing_numbers_are_cut_around(planted: Planted) -> None:
 def test_two_guilty_values_of_one_column_are_both_found() -> None:
     city = np.array(["Lima", "Bonn", "Rome", "Oslo", "Kiev", "Bern"] * 50)
     scores = np.isin(city, ["Lima", "Oslo"]) + 0.3 * noise(300)
-    slices = common_slices(task_with(pd.DataFrame({"city": city}), labels=[0] * 297 + [1] * 3), scores, most=2)
+    slices = slices_by_score(task_with(pd.DataFrame({"city": city}), labels=[0] * 297 + [1] * 3), scores, most=2)
     assert {"city = Lima", "city = Oslo"} == set(conditions(slices))
 
 
@@ -244,7 +245,7 @@ def test_a_band_of_numbers_is_one_slice_and_its_neighbours_do_not_fill_the_list(
     age = np.random.default_rng(0).integers(18, 80, size=600)
     other = np.random.default_rng(1).choice(["a", "b"], size=600)
     scores = ((age >= 30) & (age <= 39)) + 0.3 * noise(600)
-    slices = common_slices(task_with(pd.DataFrame({"age": age, "other": other})), scores, most=20)
+    slices = slices_by_score(task_with(pd.DataFrame({"age": age, "other": other})), scores, most=20)
     assert [str(condition).startswith("age between ") for condition in slices[0].conditions] == [True]
     inside = np.isin(np.arange(600)[(age >= 30) & (age <= 39)], slices[0].members)
     assert inside.sum() > 0.4 * len(inside)
@@ -270,7 +271,7 @@ def crossed(count: int = 1200) -> pd.DataFrame:
 def test_a_conjunction_is_found_where_neither_condition_alone_will_do() -> None:
     frame = crossed()
     guilty = (frame["sex"] == "F") & (frame["city"] == "Lima")
-    slices = common_slices(task_with(frame), guilty + 0.3 * noise(len(frame)), most=4)
+    slices = slices_by_score(task_with(frame), guilty + 0.3 * noise(len(frame)), most=4)
     assert {frozenset(map(str, each.conditions)) for each in slices[:2]} == {frozenset({"sex = F", "city = Lima"})}
     task = task_with(frame)
     for each in slices[:2]:
@@ -282,7 +283,7 @@ def test_a_conjunction_is_found_where_neither_condition_alone_will_do() -> None:
 def test_three_conditions_are_the_most() -> None:
     frame = crossed(4000)
     guilty = (frame["sex"] == "F") & (frame["city"] == "Lima") & (frame["hours"] <= 30)
-    slices = common_slices(task_with(frame), guilty + 0.3 * noise(len(frame)), most=10)
+    slices = slices_by_score(task_with(frame), guilty + 0.3 * noise(len(frame)), most=10)
     assert set(slices[0].columns) == {"sex", "city", "hours"}
     assert max(len(each.conditions) for each in slices) == 3
 
@@ -292,7 +293,7 @@ def test_one_condition_that_says_it_all_gets_no_further_one(seed: int) -> None:
     """And no slice has two conditions on one column. Failure budget: CHANCE = 5% for each length, label and run."""
     frame = crossed()
     scores = (frame["city"] == "Lima") + 0.3 * noise(len(frame), seed=seed)
-    slices = common_slices(task_with(frame), scores, most=20)
+    slices = slices_by_score(task_with(frame), scores, most=20)
     assert conditions(slices[:2]) == ["city = Lima"] * 2
     assert not [each.condition for each in slices if "city = Lima" in map(str, each.conditions[1:])]
     for each in slices:
@@ -305,7 +306,7 @@ def test_words_of_texts() -> None:
     texts = [" ".join(rng.choice(words, size=30)) for _ in range(400)]
     scores = np.array(["word7" in text.split() for text in texts]) + 0.3 * noise(400)
     task = task_with(texts)
-    best = common_slices(task, scores, most=1)[0]
+    best = slices_by_score(task, scores, most=1)[0]
     assert best.condition == 'text contains "word7"'
     has = np.array(["word7" in text.split() for text in texts])
     assert best.members.tolist() == np.flatnonzero(has & (task.train.codes == best.given)).tolist()
@@ -315,7 +316,7 @@ def test_words_of_texts() -> None:
 def test_entries_of_a_sparse_matrix(kind: Any) -> None:
     table = kind(sp.random_array((400, 3000), density=0.05, rng=np.random.default_rng(7)))
     guilty = table.toarray()[:, 41] != 0
-    best = common_slices(task_with(sp.csr_array(table)), guilty + 0.1 * noise(400), most=1)[0]
+    best = slices_by_score(task_with(sp.csr_array(table)), guilty + 0.1 * noise(400), most=1)[0]
     assert best.condition == "x41 ≠ 0"
 
 
@@ -323,7 +324,7 @@ def test_a_stretch_of_rows_is_found_by_their_ids() -> None:
     ids = np.random.default_rng(8).permutation(800) + 5000
     guilty = (ids >= 5200) & (ids < 5300)
     task = task_with(np.zeros((800, 1)), rows=ids.tolist())
-    best = common_slices(task, guilty + 0.2 * noise(800), most=2)
+    best = slices_by_score(task, guilty + 0.2 * noise(800), most=2)
     assert conditions(best) == ["row 5200 to 5299"] * 2
     assert sorted(ids[np.concatenate([each.members for each in best])]) == list(range(5200, 5300))
     assert best[0].holds(np.zeros((3, 1))) is None
@@ -333,14 +334,14 @@ def test_a_month_is_found_in_dates() -> None:
     days = np.datetime64("2023-01-01") + np.arange(700)
     guilty = days.astype("datetime64[M]") == np.datetime64("2023-09")
     task = task_with(np.zeros((700, 1)), labels=np.arange(700) % 2, metadata=pd.DataFrame({"day": days}))
-    assert common_slices(task, guilty + 0.2 * noise(700), most=1)[0].condition == "day = 2023-09"
+    assert slices_by_score(task, guilty + 0.2 * noise(700), most=1)[0].condition == "day = 2023-09"
 
 
 def test_three_extreme_rows_do_not_outweigh_a_whole_slice() -> None:
     frame = pd.DataFrame({"rare": ["x"] * 3 + ["y"] * 397, "city": ["Lima", "Bonn"] * 200})
     scores = 0.5 * (frame["city"] == "Lima").to_numpy() + noise(400)
     scores[:3] = 1e6
-    slices = common_slices(task_with(frame, labels=[0] * 399 + [1]), scores, most=5)
+    slices = slices_by_score(task_with(frame, labels=[0] * 399 + [1]), scores, most=5)
     assert slices[0].condition == "city = Lima"
 
 
@@ -348,7 +349,7 @@ def test_few_high_scores_among_equal_ones_are_kept() -> None:
     """Nine rows of ten have the same score: they have no spread, but the others are what is asked about."""
     source = np.array(["bad"] * 10 + ["good"] * 190)
     scores = np.where(source == "bad", 0.9, 0.1)
-    assert common_slices(task_with(pd.DataFrame({"source": source})), scores, most=1)[0].condition == "source = bad"
+    assert slices_by_score(task_with(pd.DataFrame({"source": source})), scores, most=1)[0].condition == "source = bad"
 
 
 @pytest.mark.parametrize("strange", [np.nan, np.inf, -np.inf])
@@ -357,11 +358,11 @@ def test_scores_that_are_no_numbers_are_the_lowest(strange: float) -> None:
     scores = np.where(source == "a", 1.0, 0.0) + 0.01 * noise(200)
     lowest = np.where(source == "b", scores.min(), scores)
     task = task_with(pd.DataFrame({"source": source}))
-    given_strange = common_slices(task, np.where(source == "b", strange, scores), most=9)
+    given_strange = slices_by_score(task, np.where(source == "b", strange, scores), most=9)
     assert [(each.condition, each.z) for each in given_strange] == [
-        (each.condition, each.z) for each in common_slices(task, lowest, most=9)
+        (each.condition, each.z) for each in slices_by_score(task, lowest, most=9)
     ]
-    assert common_slices(task, np.full(200, strange), most=9) == []
+    assert slices_by_score(task, np.full(200, strange), most=9) == []
 
 
 def test_the_p_value_counts_what_was_looked_at() -> None:
@@ -372,7 +373,7 @@ def test_the_p_value_counts_what_was_looked_at() -> None:
     labels = (np.arange(160) % 2)[keep]
     task = task_with(pd.DataFrame({"source": source[keep]}), labels=labels)
     scores = (source == "a")[keep] * 0.5 + noise(int(keep.sum()))
-    best = common_slices(task, scores, most=1)[0]
+    best = slices_by_score(task, scores, most=1)[0]
     assert best.log_p_value == pytest.approx(min(0.0, norm.logsf(best.z) + np.log(7)))
     assert best.p_value == pytest.approx(min(1.0, 7 * norm.sf(best.z)))
 
@@ -380,7 +381,7 @@ def test_the_p_value_counts_what_was_looked_at() -> None:
 def test_a_p_value_too_small_for_a_number_keeps_its_logarithm() -> None:
     guilty = np.arange(20_000) % 4 < 2
     task = task_with(pd.DataFrame({"guilty": guilty}), labels=np.arange(20_000) % 2)
-    best = common_slices(task, guilty + 0.01 * noise(20_000), most=1)[0]
+    best = slices_by_score(task, guilty + 0.01 * noise(20_000), most=1)[0]
     assert best.p_value == 0.0
     assert -1e6 < best.log_p_value < -745
 
@@ -388,7 +389,9 @@ def test_a_p_value_too_small_for_a_number_keeps_its_logarithm() -> None:
 def test_noise_is_rarely_significant() -> None:
     """P(smallest p < 0.05) ≤ 0.05 by Bonferroni: of 60 runs 3 are expected; 9 have probability 0.003."""
     task = task_with(crossed(400))
-    smallest = [min(each.p_value for each in common_slices(task, noise(400, seed=seed), most=5)) for seed in range(60)]
+    smallest = [
+        min(each.p_value for each in slices_by_score(task, noise(400, seed=seed), most=5)) for seed in range(60)
+    ]
     assert sum(p < 0.05 for p in smallest) < 9
     assert min(smallest) < 0.9, "and it is not always 1"
 
@@ -398,7 +401,7 @@ def test_classes_with_few_rows_and_many_classes() -> None:
     source = np.random.default_rng(9).choice(["web", "desk"], size=len(labels))
     scores = ((source == "web") & (labels == "c")) + 0.1 * noise(len(labels))
     task = task_with(pd.DataFrame({"source": source}), labels=labels)
-    best = common_slices(task, scores, most=3)[0]
+    best = slices_by_score(task, scores, most=3)[0]
     assert (best.condition, task.encoding.classes[best.given]) == ("source = web", "c")
 
 
@@ -410,7 +413,7 @@ def test_the_part_that_is_searched_does_not_depend_on_the_order_of_the_rows(monk
     other = rng.permutation(4000)
     orders = [np.arange(4000), other]
     tasks = [Task.of(LogisticRegression(), X[order], y[order], X[:9], y[:9], rows=order) for order in orders]
-    one, two = (set(order[module.searched(task)].tolist()) for order, task in zip(orders, tasks, strict=True))
+    one, two = (set(order[module.searched_rows(task)].tolist()) for order, task in zip(orders, tasks, strict=True))
     assert one == two
     assert len(one) < 4000
 
@@ -419,10 +422,10 @@ def test_of_many_rows_a_part_is_searched_and_all_are_measured(monkeypatch: pytes
     frame = crossed(4000)
     scores = (frame["city"] == "Lima").to_numpy() + 0.3 * noise(4000)
     task = task_with(frame)
-    whole = common_slices(task, scores, most=2)
+    whole = slices_by_score(task, scores, most=2)
     monkeypatch.setattr(module, "MOST_CELLS", 4 * 500)
     monkeypatch.setattr(module, "LEAST_SEARCHED", 100)
-    part = common_slices(task, scores, most=2)
+    part = slices_by_score(task, scores, most=2)
     assert conditions(part) == conditions(whole) == ["city = Lima"] * 2
     for one, two in zip(sorted(whole, key=lambda s: s.given), sorted(part, key=lambda s: s.given), strict=True):
         assert one.members.tolist() == two.members.tolist()

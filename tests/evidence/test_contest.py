@@ -1,4 +1,4 @@
-"""Explanations compete: on labels whose making is known, the one that says how they were made has the most evidence."""
+"""Hypotheses compete: on labels drawn in a known way, the one that says how they were drawn has the most evidence."""
 
 from __future__ import annotations
 
@@ -13,15 +13,25 @@ from scipy.stats import chi2
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
-from psidebug.diagnosis.repair import explanations_of
-from psidebug.diagnosis.verification import Judge
-from psidebug.evidence.accounts import GivenLabels, as_right, as_wrong
-from psidebug.evidence.hypotheses import SELDOM, Competition, Hypothesis
-from psidebug.evidence.opinions import Panel
-from psidebug.evidence.speakers import Opinion
+from psidebug.evidence import predictors
+from psidebug.evidence.compete import compete
+from psidebug.evidence.contest import (
+    Contest,
+    joint_surplus,
+    mislabelled,
+    predictions_without,
+    promise,
+    scattered,
+    scattered_jointly,
+)
+from psidebug.evidence.held_out import Predictions
+from psidebug.evidence.hypotheses import Hypothesis
+from psidebug.evidence.joint_fit import GivenLabels, fit_none_wrong, fit_some_wrong
+from psidebug.policy import RATE_ELSEWHERE
 from psidebug.slices.conditions import Condition
 from psidebug.slices.slices import Slice
 from psidebug.task.task import Task
+from psidebug.training.trainer import Trainer
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.intp]
@@ -30,19 +40,20 @@ GROUPS = 5
 
 
 class Oracle:
-    """In place of a panel: P(k | x) as the labels were drawn from, and what it was asked."""
+    """In place of predictors: P(k | x) as the labels were drawn from, and what it was asked."""
 
-    def __init__(self, train: Floats, test: Floats, *others: Opinion) -> None:
-        self._opinions = [Opinion("oracle", train, test), *others]
+    def __init__(self, train: Floats, test: Floats, *others: Predictions) -> None:
+        self._predictions = [Predictions("oracle", train, test), *others]
         self.excluded: list[Mask] = []
-        self.dismissed: list[str] = []
+        self.dropped: list[str] = []
 
-    def hear(self, excluded: Mask) -> list[Opinion]:
+    def predict(self, excluded: Mask) -> list[Predictions]:
         self.excluded.append(excluded)
-        return [each for each in self._opinions if each.name not in self.dismissed]
+        return [each for each in self._predictions if each.name not in self.dropped]
 
-    def dismiss(self, names: Sequence[str]) -> None:
-        self.dismissed += names
+    def without(self, names: Sequence[str]) -> Oracle:
+        self.dropped += names
+        return self
 
 
 class Drawn:
@@ -85,19 +96,22 @@ class Drawn:
             for group in range(GROUPS)
         ]  # fmt: skip
 
-    def competition(self, *others: Opinion, stated: Floats | None = None) -> tuple[Competition, Oracle]:
+    def contest(self, *others: Predictions, stated: Floats | None = None) -> tuple[Contest, Oracle]:
         oracle: Any = Oracle(self.logs[: self.count], self.logs[self.count :], *others)
-        return Competition(self.task(), oracle, stated), oracle
+        return Contest.of(self.task(), oracle, stated), oracle
 
 
 def surplus(each: Hypothesis) -> float:
     return each.evidence - each.charge
 
 
+def accused(contest: Contest, slices: list[Slice]) -> Hypothesis:
+    return mislabelled(contest, slices, predictions_without(contest, slices))
+
+
 def hypotheses(drawn: Drawn) -> tuple[Hypothesis, list[Hypothesis]]:
-    competition, _ = drawn.competition()
-    scattered = competition.scattered()
-    return scattered, [competition.mislabelled([each]) for each in drawn.slices()]
+    contest, _ = drawn.contest()
+    return scattered(contest), [accused(contest, [each]) for each in drawn.slices()]
 
 
 # ── who wins ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -107,11 +121,11 @@ def hypotheses(drawn: Drawn) -> tuple[Hypothesis, list[Hypothesis]]:
 @pytest.mark.parametrize("seed", range(5))
 def test_a_mislabelled_slice_has_the_most_evidence(seed: int, size: int) -> None:
     drawn = Drawn(seed, size=size).mislabel(3)
-    scattered, each = hypotheses(drawn)
+    first, each = hypotheses(drawn)
     best = max(range(GROUPS), key=lambda group: surplus(each[group]))
     assert best == 3
     assert each[3].likely
-    assert surplus(each[3]) > surplus(scattered)
+    assert surplus(each[3]) > surplus(first)
     wrong = drawn.given != drawn.truth
     corrected = each[3].corrected(drawn.given)
     assert (corrected[wrong] == drawn.truth[wrong]).mean() > 0.7
@@ -123,9 +137,9 @@ def test_of_random_errors_scattered_ones_have_the_most_evidence(size: int) -> No
     """A slice that is the guiltier by chance may be a nat ahead, in one of five draws."""
     ahead = []
     for seed in range(5):
-        scattered, each = hypotheses(Drawn(seed, size=size).flip(0.2))
-        assert scattered.likely
-        ahead.append(max(map(surplus, each)) - surplus(scattered))
+        first, each = hypotheses(Drawn(seed, size=size).flip(0.2))
+        assert first.likely
+        ahead.append(max(map(surplus, each)) - surplus(first))
     assert sum(one > 0 for one in ahead) <= 1
     assert max(ahead) < 1.0
 
@@ -135,26 +149,25 @@ def test_errors_of_one_side_are_scattered_too_and_their_rates_are_learned(seed: 
     """One class recorded as the other in a quarter of the cases: ± 0.08 is three standard errors of 250 rows."""
     drawn = Drawn(seed, train=1000)
     drawn.given[(drawn.truth == 1) & (drawn.rng.random(1000) < 0.25)] = 0
-    scattered, each = hypotheses(drawn)
-    assert scattered.likely
-    assert surplus(scattered) > max(map(surplus, each))
-    np.testing.assert_allclose(scattered.rates[0], [[1.0, 0.0], [0.25, 0.75]], atol=0.1)
+    first, each = hypotheses(drawn)
+    assert first.likely
+    assert surplus(first) > max(map(surplus, each))
+    np.testing.assert_allclose(first.rates[0], [[1.0, 0.0], [0.25, 0.75]], atol=0.1)
 
 
 def test_of_clean_labels_nothing_is_likely() -> None:
     """The charge covers the 95% point of what chance gains; of 20 draws at most 1 may gain more."""
     likely = 0
     for seed in range(20):
-        scattered, each = hypotheses(Drawn(seed))
-        likely += any(one.likely for one in [scattered, *each])
+        first, each = hypotheses(Drawn(seed))
+        likely += any(one.likely for one in [first, *each])
     assert likely <= 1
 
 
 @pytest.fixture
 def without_forest(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forests are what takes time."""
-    second = Panel._second
-    monkeypatch.setattr(Panel, "_second", lambda panel, *tables: second(panel, *tables)[:1])
+    monkeypatch.setattr(predictors, "WIDEST", 0)
 
 
 def silent(stage: str, done: int, total: int) -> None:
@@ -163,12 +176,12 @@ def silent(stage: str, done: int, total: int) -> None:
 
 def competed(drawn: Drawn, model: Any) -> list[Hypothesis]:
     task = drawn.task(model)
-    return explanations_of(task, Judge(task), None, None, silent)
+    return compete(task, Trainer(task), None, None, silent)
 
 
 @pytest.mark.usefixtures("without_forest")
 def test_of_clean_labels_nothing_is_likely_whoever_is_asked() -> None:
-    """The whole of it, opinions learned and slices searched for: of 20 draws at most 1 may err."""
+    """The whole of it, predictors trained and slices searched for: of 20 draws at most 1 may err."""
     likely = 0
     for seed in range(20):
         likely += competed(Drawn(seed, train=200, test=100), LogisticRegression())[0].likely
@@ -207,22 +220,22 @@ def test_the_charges_are_as_documented(size: int) -> None:
     log 2 for their kind, and ½ log n if they are even; else ½ log n + log K (K-1) for each that is above 0.01.
     """
     drawn = Drawn(0, size=size).mislabel(1)
-    competition, _ = drawn.competition()
-    scattered = competition.scattered()
-    parameters = scattered.labeller.parameters
+    contest, _ = drawn.contest()
+    first = scattered(contest)
+    parameters = first.calibrated.parameters
     assert parameters == 1 + (size - 1)
     calibration = 0.5 * chi2.ppf(0.95, parameters) * 500 / 250
 
     def for_rates(rates: npt.NDArray[np.float64], rows: int) -> float:
         wrong = rates[~np.eye(size, dtype=bool)]
-        if np.ptp(wrong) < 1e-12 and wrong.max() != SELDOM / (size - 1):
+        if np.ptp(wrong) < 1e-12 and wrong.max() != RATE_ELSEWHERE / (size - 1):
             return float(np.log(2) + 0.5 * np.log(rows))
         used = sum(rates[a, b] > 0.01 for a in range(size) for b in range(size) if a != b)
         return float(np.log(2) + used * (0.5 * np.log(rows) + np.log(size * (size - 1))))
 
-    assert scattered.charge == pytest.approx(calibration + for_rates(scattered.rates[0], 500))
+    assert first.charge == pytest.approx(calibration + for_rates(first.rates[0], 500))
     slices = drawn.slices()
-    one, two = competition.mislabelled(slices[1:2]), competition.mislabelled(slices[1:3])
+    one, two = accused(contest, slices[1:2]), accused(contest, slices[1:3])
     counts = np.bincount(drawn.train_group, minlength=GROUPS)
     inside, other = counts[1], counts[2]
     assert one.charge == pytest.approx(
@@ -240,15 +253,15 @@ def test_the_charges_are_as_documented(size: int) -> None:
 
 def test_the_evidence_is_what_is_gained_on_labels_that_are_right() -> None:
     drawn = Drawn(2).mislabel(1)
-    competition, _ = drawn.competition()
-    scattered, guilty = competition.scattered(), competition.mislabelled(drawn.slices()[1:2])
-    right = sum(scattered.labeller.train[i, y] for i, y in enumerate(drawn.given))
-    right += sum(scattered.labeller.test[t, y] for t, y in enumerate(drawn.y_test))
-    for each in (scattered, guilty):
-        total = sum(each.labeller.test[t, y] for t, y in enumerate(drawn.y_test))
+    contest, _ = drawn.contest()
+    first, guilty = scattered(contest), accused(contest, drawn.slices()[1:2])
+    right = sum(first.calibrated.train[i, y] for i, y in enumerate(drawn.given))
+    right += sum(first.calibrated.test[t, y] for t, y in enumerate(drawn.y_test))
+    for each in (first, guilty):
+        total = sum(each.calibrated.test[t, y] for t, y in enumerate(drawn.y_test))
         for i, y in enumerate(drawn.given):
             rates = each.rates[each.groups[i]]
-            total += np.log(sum(np.exp(each.labeller.train[i, k]) * rates[k, y] for k in range(2)))
+            total += np.log(sum(np.exp(each.calibrated.train[i, k]) * rates[k, y] for k in range(2)))
         assert each.evidence == pytest.approx(total - right)
         assert each.likely == (each.evidence > each.charge)
 
@@ -265,135 +278,134 @@ def test_p_wrong_and_corrections_by_hand() -> None:
 
 def test_a_promise_is_what_rates_of_its_own_gain_less_its_charge() -> None:
     drawn = Drawn(3).mislabel(2)
-    competition, _ = drawn.competition()
-    scattered = competition.scattered()
-    promises = [competition.promise(each, scattered) for each in drawn.slices()]
+    contest, _ = drawn.contest()
+    first = scattered(contest)
+    promises = [promise(contest, each, first) for each in drawn.slices()]
     assert int(np.argmax(promises)) == 2
     innocent = promises[:2] + promises[3:]
     assert promises[2] > 10 + max(innocent), "others gain a little: the guilty slice raises the rates of all"
     assert max(innocent) < 3
     whole = Slice((Condition("x2", "≤", (9.0,)),), 1, np.arange(500), 1.0)
     nobody = Slice((Condition("x2", ">", (9.0,)),), 1, np.arange(0), 1.0)
-    assert competition.promise(whole, scattered) == competition.promise(nobody, scattered) == -np.inf
-    best = competition.mislabelled(drawn.slices()[2:3])
-    assert competition.promise(drawn.slices()[2], best) < 0, "it has rates of its own already"
+    assert promise(contest, whole, first) == promise(contest, nobody, first) == -np.inf
+    best = accused(contest, drawn.slices()[2:3])
+    assert promise(contest, drawn.slices()[2], best) < 0, "it has rates of its own already"
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_scattered_errors_are_told_by_who_learns_from_training_labels_too(seed: int) -> None:
-    """With 40 test points the rate is learned better, and the posterior is that of its labeller and rates."""
+def test_scattered_errors_are_weighed_by_training_labels_too(seed: int) -> None:
+    """With 40 test points the rate is learned better, and the posterior is that of its calibration and rates."""
     drawn = Drawn(seed, train=1500, test=40).flip(0.15)
-    competition, _ = drawn.competition()
-    sceptical = competition.scattered()
-    found = competition.accounted(sceptical)
-    assert found is not sceptical
+    contest, _ = drawn.contest()
+    first = scattered(contest)
+    found, _ = scattered_jointly(contest, first)
+    assert found is not first
     assert abs(found.rates[0][0, 1] - 0.15) < 0.04
-    joint = np.exp(found.labeller.train) * found.rates[0][:, drawn.given].T
+    joint = np.exp(found.calibrated.train) * found.rates[0][:, drawn.given].T
     np.testing.assert_allclose(found.posterior, joint / joint.sum(axis=1, keepdims=True), atol=1e-9)
     assert found.likely
-    assert surplus(found) >= surplus(sceptical)
+    assert surplus(found) >= surplus(first)
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_row_that_is_surely_right_changes_nothing_when_a_person_says_so(seed: int) -> None:
-    """Also not the kind of rates: what is uncertain about the labeller has been weighed."""
+    """Also not the kind of rates: what is uncertain about the calibration has been weighed."""
     drawn = Drawn(seed, train=1500, test=60)
     wrong = (drawn.truth == 1) & (drawn.rng.random(1500) < 0.15)
     drawn.given = np.where(wrong, 0, drawn.truth)
-    competition, _ = drawn.competition()
-    found = competition.accounted(competition.scattered())
+    contest, _ = drawn.contest()
+    found, _ = scattered_jointly(contest, scattered(contest))
     assert found.rates[0][1, 0] > 3 * found.rates[0][0, 1]
     known = np.full(1500, -1)
     surest = int(found.p_wrong(drawn.given).argmin())
     known[surest] = drawn.given[surest]
-    again = found.knowing(drawn.given, known)
+    again = found.after_review(drawn.given, known)
     np.testing.assert_allclose(again.rates[0], found.rates[0], atol=0.01)
     np.testing.assert_allclose(again.posterior, found.posterior, atol=0.02)
 
 
-def test_where_neither_account_is_likely_the_one_that_gains_a_little_ranks() -> None:
+def test_where_neither_is_likely_the_joint_fit_ranks_if_it_gains_a_little() -> None:
     """Eight per cent of 150 labels wrong, 40 test points: too little to tell, for two of three draws by one nat."""
     seen = set()
     for seed in (0, 3, 5, 6, 19, 33):
         drawn = Drawn(seed, train=150, test=40).flip(0.08)
-        competition, _ = drawn.competition()
-        sceptical = competition.scattered()
-        found = competition.accounted(sceptical)
+        contest, _ = drawn.contest()
+        first = scattered(contest)
+        found, _ = scattered_jointly(contest, first)
         everything = GivenLabels(drawn.given, np.arange(150))
-        opinions = [Opinion("oracle", drawn.logs[:150], drawn.logs[150:])]
-        right, wrong = (account(opinions, drawn.y_test, everything) for account in (as_right, as_wrong))
+        predictions = [Predictions("oracle", drawn.logs[:150], drawn.logs[150:])]
+        right, wrong = (fit(predictions, drawn.y_test, everything) for fit in (fit_none_wrong, fit_some_wrong))
         gain = wrong.log_likelihood - right.log_likelihood
         assert not found.likely
-        assert gain < wrong.channel.charge
-        assert (found is sceptical) == (gain <= 1.0)
-        if found is not sceptical:
-            np.testing.assert_allclose(found.posterior, wrong.channel.posterior, atol=1e-6)
-            assert surplus(found) == pytest.approx(max(surplus(sceptical), gain - wrong.channel.charge), abs=1e-6)
-        seen.add(found is sceptical)
+        assert gain < wrong.noise.charge
+        assert (found is first) == (gain <= 1.0)
+        if found is not first:
+            np.testing.assert_allclose(found.posterior, wrong.noise.posterior, atol=1e-6)
+            assert surplus(found) == pytest.approx(max(surplus(first), gain - wrong.noise.charge), abs=1e-6)
+        seen.add(found is first)
     assert seen == {True, False}
 
 
-def test_of_clean_labels_and_of_a_stated_prior_there_is_no_other_account() -> None:
+def test_of_clean_labels_and_of_a_stated_prior_there_is_no_joint_fit() -> None:
     for seed in range(5):
-        competition, _ = Drawn(seed).competition()
-        sceptical = competition.scattered()
-        assert competition.accounted(sceptical) is sceptical
-        assert competition.confirmed(competition.mislabelled(Drawn(seed).slices()[:1])), "nothing speaks against it"
+        contest, _ = Drawn(seed).contest()
+        first = scattered(contest)
+        assert scattered_jointly(contest, first) == (first, None)
     drawn = Drawn(0).flip(0.2)
-    competition, _ = drawn.competition(stated=stated_for(drawn, np.full(500, 0.2)))
-    sceptical = competition.scattered()
-    assert competition.accounted(sceptical) is sceptical
+    contest, _ = drawn.contest(stated=stated_for(drawn, np.full(500, 0.2)))
+    first = scattered(contest)
+    assert scattered_jointly(contest, first) == (first, None)
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_beside_scattered_errors_a_slice_must_explain_more_by_the_same_account(seed: int) -> None:
+def test_beside_scattered_errors_a_slice_must_explain_more_by_the_same_joint_fit(seed: int) -> None:
     for guilty in (False, True):
         drawn = Drawn(seed, train=1500, test=150).flip(0.1)
         if guilty:
             drawn.mislabel(3)
-        competition, _ = drawn.competition()
-        competition.accounted(competition.scattered())
-        confirmed = [competition.confirmed(competition.mislabelled([each])) for each in drawn.slices()]
+        contest, _ = drawn.contest()
+        _, bar = scattered_jointly(contest, scattered(contest))
+        without = [(each, predictions_without(contest, [each])) for each in drawn.slices()]
+        confirmed = [
+            bar is None or joint_surplus(contest, mislabelled(contest, [each], made), made) > bar
+            for each, made in without
+        ]
         if guilty:
             assert confirmed[3]
         else:
             assert not any(confirmed)
 
 
-# ── who is asked ────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── who is trained ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_labeller_never_learns_from_the_slices_that_are_accused() -> None:
+def test_predictors_never_learn_from_the_slices_that_are_accused() -> None:
     drawn = Drawn(0).mislabel(1)
-    competition, oracle = drawn.competition()
-    competition.scattered()
-    competition.mislabelled(drawn.slices()[1:3])
+    contest, oracle = drawn.contest()
+    accused(contest, drawn.slices()[1:3])
     assert not oracle.excluded[0].any()
     np.testing.assert_array_equal(oracle.excluded[1], np.isin(drawn.train_group, [1, 2]))
 
 
 def test_without_most_rows_or_a_class_nothing_could_be_learned() -> None:
     drawn = Drawn(0)
-    competition, oracle = drawn.competition()
-    competition.scattered()
+    contest, oracle = drawn.contest()
     most = Slice((Condition("x2", ">", (0.0,)),), 1, np.flatnonzero(drawn.train_group > 0), 1.0)
     rest_of_one_class = Drawn(0)
     rest_of_one_class.given[rest_of_one_class.train_group > 2] = 0
     lone = Slice((Condition("x2", "≤", (2.0,)),), 1, np.flatnonzero(drawn.train_group <= 2), 1.0)
-    competition.mislabelled([most])
-    other, other_oracle = rest_of_one_class.competition()
-    other.scattered()
-    other.mislabelled([lone])
+    accused(contest, [most])
+    other, other_oracle = rest_of_one_class.contest()
+    accused(other, [lone])
     assert not oracle.excluded[1].any()
     assert not other_oracle.excluded[1].any()
 
 
-def test_who_counts_for_nothing_is_dismissed_after_the_first_hearing() -> None:
+def test_who_counts_for_nothing_is_not_trained_again() -> None:
     drawn = Drawn(0, test=2000)
     noise = log_softmax(2.0 * np.random.default_rng(9).normal(size=(2500, 2)), axis=1)
-    competition, oracle = drawn.competition(Opinion("guesses", noise[:500], noise[500:]))
-    competition.scattered()
-    assert oracle.dismissed == ["guesses"]
+    _, oracle = drawn.contest(Predictions("guesses", noise[:500], noise[500:]))
+    assert oracle.dropped == ["guesses"]
 
 
 # ── what a user states, and what a person has seen ──────────────────────────────────────────────────────────────────
@@ -406,12 +418,12 @@ def stated_for(drawn: Drawn, rates: Floats) -> Floats:
 
 
 def test_with_a_stated_prior_the_posterior_is_bayes_rule_row_by_row() -> None:
-    """P(k | x) P(k | y) / P(k), normalised: opinion and prior are two witnesses of one true label."""
+    """P(k | x) P(k | y) / P(k), normalised: prediction and prior are two witnesses of one true label."""
     drawn = Drawn(4).flip(0.1)
     moves = stated_for(drawn, np.linspace(0.01, 0.4, 500))
-    competition, _ = drawn.competition(stated=moves)
-    found = competition.scattered()
-    said = np.exp(found.labeller.train)
+    contest, _ = drawn.contest(stated=moves)
+    found = scattered(contest)
+    said = np.exp(found.calibrated.train)
     for i in (0, 100, 499):
         joint = said[i] * moves[i] / said.mean(axis=0)
         np.testing.assert_allclose(found.posterior[i], joint / joint.sum(), rtol=1e-6)
@@ -420,25 +432,24 @@ def test_with_a_stated_prior_the_posterior_is_bayes_rule_row_by_row() -> None:
 def test_rows_that_cannot_be_wrong_are_right_under_every_explanation() -> None:
     drawn = Drawn(5).mislabel(1)
     sure = np.arange(500) % 2 == 0
-    competition, _ = drawn.competition(stated=stated_for(drawn, np.where(sure, 0.0, 0.2)))
-    scattered = competition.scattered()
-    guilty = competition.mislabelled(drawn.slices()[1:2])
+    contest, _ = drawn.contest(stated=stated_for(drawn, np.where(sure, 0.0, 0.2)))
+    first = scattered(contest)
+    guilty = accused(contest, drawn.slices()[1:2])
     free = ~sure & (drawn.given != drawn.truth)
     assert (guilty.corrected(drawn.given)[free] == drawn.truth[free]).mean() > 0.7
-    for each in (scattered, guilty):
+    for each in (first, guilty):
         np.testing.assert_array_equal(each.p_wrong(drawn.given)[sure], 0.0)
 
 
 def test_what_a_person_has_said_is_known_and_moves_the_others() -> None:
     drawn = Drawn(6).mislabel(1)
-    competition, _ = drawn.competition()
-    competition.scattered()
-    guilty = competition.mislabelled(drawn.slices()[1:2])
+    contest, _ = drawn.contest()
+    guilty = accused(contest, drawn.slices()[1:2])
     own = drawn.train_group == 1
     doubted = np.flatnonzero(own & (guilty.p_wrong(drawn.given) > 0.5))
     known = np.full(500, -1)
     known[doubted[::2]] = drawn.given[doubted[::2]]
-    after = guilty.knowing(drawn.given, known)
+    after = guilty.after_review(drawn.given, known)
     np.testing.assert_array_equal(after.p_wrong(drawn.given)[doubted[::2]], 0.0)
     assert np.all(after.p_wrong(drawn.given)[doubted[1::2]] < guilty.p_wrong(drawn.given)[doubted[1::2]])
     assert after.rates[1][0, 1] < guilty.rates[1][0, 1], "fewer of them are wrong than it seemed"
@@ -448,11 +459,11 @@ def test_what_a_person_has_said_is_known_and_moves_the_others() -> None:
 def test_a_stated_prior_stays_when_a_person_has_spoken() -> None:
     drawn = Drawn(7).flip(0.1)
     sure = np.arange(500) >= 450
-    competition, _ = drawn.competition(stated=stated_for(drawn, np.where(sure, 0.0, 0.1)))
-    found = competition.scattered()
+    contest, _ = drawn.contest(stated=stated_for(drawn, np.where(sure, 0.0, 0.1)))
+    found = scattered(contest)
     known = np.full(500, -1)
     known[3], known[460] = 1 - drawn.given[3], 1 - drawn.given[460]
-    after = found.knowing(drawn.given, known).p_wrong(drawn.given)
+    after = found.after_review(drawn.given, known).p_wrong(drawn.given)
     assert after[3] == after[460] == 1.0, "a person's word counts more"
     others = np.setdiff1d(np.arange(500), [3, 460])
     np.testing.assert_array_equal(after[others], found.p_wrong(drawn.given)[others])

@@ -1,4 +1,4 @@
-"""One labeller from many opinions: who is worth what, on opinions whose worth is known."""
+"""Calibration: how far predictors are believed, on predictions whose worth is known."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ import numpy.typing as npt
 import pytest
 from scipy.special import log_softmax
 
-from psidebug.evidence.labeller import BIAS_PULL, PULL, Labeller, labeller_of
-from psidebug.evidence.speakers import Opinion
+from psidebug.evidence.calibration import Calibrated, calibrate
+from psidebug.evidence.held_out import Predictions
+from psidebug.policy import BIAS_PRIOR, WEIGHT_PRIOR
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.intp]
 
 
-def opinion(name: str, scores: Floats, *, train: int = 7) -> Opinion:
+def predicted(name: str, scores: Floats, *, train: int = 7) -> Predictions:
     """The first rows are those of the training set."""
     logs = log_softmax(scores, axis=1)
-    return Opinion(name, logs[:train], logs[train:])
+    return Predictions(name, logs[:train], logs[train:])
 
 
 def simulated(seed: int, points: int, size: int) -> tuple[Floats, Codes, np.random.Generator]:
@@ -29,43 +30,43 @@ def simulated(seed: int, points: int, size: int) -> tuple[Floats, Codes, np.rand
 
 
 @pytest.mark.parametrize("size", [2, 3, 5])
-def test_who_knows_is_heard_and_who_does_not_is_not(size: int) -> None:
-    """3,000 points know a weight to within about 0.03; the pull of one point is far less."""
+def test_who_knows_is_believed_and_who_does_not_is_not(size: int) -> None:
+    """3,000 points know a weight to within about 0.03; the prior of one point is far less."""
     scores, labels, rng = simulated(0, 3000, size)
     noise = rng.normal(size=scores.shape)
-    found = labeller_of([opinion("knows", scores), opinion("guesses", noise)], labels)
+    found = calibrate([predicted("knows", scores), predicted("guesses", noise)], labels)
     assert found.weights[0] == pytest.approx(1.0, abs=0.1)
     assert found.weights[1] <= 0.1
     np.testing.assert_allclose(found.bias, 0.0, atol=0.15)
 
 
-def test_noise_alone_is_not_heard() -> None:
+def test_noise_alone_is_not_used() -> None:
     rng = np.random.default_rng(1)
-    found = labeller_of([opinion("guesses", 2.0 * rng.normal(size=(3007, 2)))], rng.integers(0, 2, 3000))
-    assert found.unheard == ("guesses",)
+    found = calibrate([predicted("guesses", 2.0 * rng.normal(size=(3007, 2)))], rng.integers(0, 2, 3000))
+    assert found.unused == ("guesses",)
     assert found.parameters == 1
 
 
 @pytest.mark.parametrize("factor", [0.5, 2.0, 4.0])
 def test_who_is_too_sure_is_tempered_and_who_is_too_timid_is_raised(factor: float) -> None:
     scores, labels, _ = simulated(2, 3000, 3)
-    found = labeller_of([opinion("sure", factor * scores)], labels)
+    found = calibrate([predicted("sure", factor * scores)], labels)
     assert found.weights[0] == pytest.approx(1.0 / factor, rel=0.1)
 
 
 def test_who_always_prefers_a_class_is_put_right() -> None:
     scores, labels, _ = simulated(3, 3000, 3)
-    found = labeller_of([opinion("leaning", scores + np.array([0.0, 1.0, -0.5]))], labels)
+    found = calibrate([predicted("leaning", scores + np.array([0.0, 1.0, -0.5]))], labels)
     np.testing.assert_allclose(found.bias, [0.0, -1.0, 0.5], atol=0.25)
     np.testing.assert_allclose(found.test, log_softmax(scores, axis=1)[7:], atol=0.4)
 
 
 def test_log_probabilities_are_normalised_and_the_rule_is_the_same_for_training_rows() -> None:
     scores, labels, rng = simulated(4, 200, 3)
-    opinions = [opinion("one", scores), opinion("two", scores + rng.normal(size=scores.shape))]
-    found = labeller_of(opinions, labels)
+    predictions = [predicted("one", scores), predicted("two", scores + rng.normal(size=scores.shape))]
+    found = calibrate(predictions, labels)
     assert (found.train.shape, found.test.shape) == ((7, 3), (200, 3))
-    for logs, said in ((found.train, [o.train for o in opinions]), (found.test, [o.test for o in opinions])):
+    for logs, said in ((found.train, [o.train for o in predictions]), (found.test, [o.test for o in predictions])):
         np.testing.assert_allclose(np.exp(logs).sum(axis=1), 1.0)
         raw = np.exp(found.bias + found.weights[0] * said[0] + found.weights[1] * said[1])
         np.testing.assert_allclose(np.exp(logs), raw / raw.sum(axis=1, keepdims=True))
@@ -75,18 +76,18 @@ def test_log_probabilities_are_normalised_and_the_rule_is_the_same_for_training_
 def test_no_step_away_from_the_answer_is_better(seed: int) -> None:
     """The penalised likelihood, written anew, has slope 0 there, or rises where a weight is held at 0."""
     scores, labels, rng = simulated(seed, 120, 3)
-    opinions = [
-        opinion("knows", scores + rng.normal(size=scores.shape)),
-        opinion("guesses", rng.normal(size=scores.shape)),
-        opinion("misleads", -scores),
+    predictions = [
+        predicted("knows", scores + rng.normal(size=scores.shape)),
+        predicted("guesses", rng.normal(size=scores.shape)),
+        predicted("misleads", -scores),
     ]
-    found = labeller_of(opinions, labels)
+    found = calibrate(predictions, labels)
 
     def loss(values: Floats) -> float:
         weights, bias = values[:3], np.array([0.0, *values[3:]])
-        total = 0.5 * PULL * sum((weights - 1 / 3) ** 2) + 0.5 * BIAS_PULL * sum(bias**2)
+        total = 0.5 * WEIGHT_PRIOR * sum((weights - 1 / 3) ** 2) + 0.5 * BIAS_PRIOR * sum(bias**2)
         for point, label in enumerate(labels):
-            raw = bias + sum(w * each.test[point] for w, each in zip(weights, opinions, strict=True))
+            raw = bias + sum(w * each.test[point] for w, each in zip(weights, predictions, strict=True))
             total -= raw[label] - np.log(np.exp(raw).sum())
         return float(total)
 
@@ -94,7 +95,7 @@ def test_no_step_away_from_the_answer_is_better(seed: int) -> None:
     steps = 1e-4 * np.eye(len(answer))
     slopes = np.array([(loss(answer + step) - loss(answer - step)) / 2e-4 for step in steps])
     held = np.append(found.weights <= 1e-9, [False, False])
-    assert found.weights[2] == 0.0, "nobody is heard against what they say"
+    assert found.weights[2] == 0.0, "nobody is believed against what they say"
     assert np.all(slopes[held] >= -0.02)
     np.testing.assert_allclose(slopes[~held], 0.0, atol=0.05)
 
@@ -105,26 +106,26 @@ def test_labels_that_may_be_wrong_teach_as_far_as_they_are_believed() -> None:
     scores = scores[7:]
     said = [scores + rng.normal(size=scores.shape), scores + 3.0 * rng.normal(size=scores.shape)]
     logs = [log_softmax(each, axis=1) for each in said]
-    split = [Opinion(f"{j}", each[60:], each[:60]) for j, each in enumerate(logs)]
+    split = [Predictions(f"{j}", each[60:], each[:60]) for j, each in enumerate(logs)]
     alone, whole = (
-        labeller_of([Opinion(each.name, each.train, logs[j][: len(codes)]) for j, each in enumerate(split)], codes)
+        calibrate([Predictions(each.name, each.train, logs[j][: len(codes)]) for j, each in enumerate(split)], codes)
         for codes in (labels[:60], labels)
     )
-    for lesson, expected in ((np.full((240, 2), 0.5), alone), (np.eye(2)[labels[60:]], whole)):
-        found = labeller_of(split, labels[:60], lesson)
+    for likelihood, expected in ((np.full((240, 2), 0.5), alone), (np.eye(2)[labels[60:]], whole)):
+        found = calibrate(split, labels[:60], likelihood)
         np.testing.assert_allclose(found.weights, expected.weights, atol=1e-3)
         np.testing.assert_allclose(found.bias, expected.bias, atol=1e-3)
 
 
 def test_the_numbers_that_were_learned_are_counted() -> None:
     nothing = np.zeros((0, 4))
-    found = Labeller(("a", "b", "c"), np.array([0.5, 0.05, 0.0]), np.zeros(4), nothing, nothing)
-    assert found.unheard == ("b", "c")
+    found = Calibrated(("a", "b", "c"), np.array([0.5, 0.05, 0.0]), np.zeros(4), nothing, nothing)
+    assert found.unused == ("b", "c")
     assert found.parameters == 1 + 3
 
 
 def test_a_class_that_the_test_set_lacks_is_possible_still() -> None:
     scores, labels, _ = simulated(5, 100, 3)
-    found = labeller_of([opinion("knows", scores)], np.where(labels == 2, 0, labels))
+    found = calibrate([predicted("knows", scores)], np.where(labels == 2, 0, labels))
     assert np.isfinite(found.train).all()
     assert np.exp(found.test[:, 2]).mean() < 0.1

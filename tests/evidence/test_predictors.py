@@ -1,4 +1,4 @@
-"""Opinions: nobody speaks about a label that they have seen, and who cannot speak is silent."""
+"""Predictors: nobody predicts a label that they have seen, and who cannot be trained is left out."""
 
 from __future__ import annotations
 
@@ -20,34 +20,31 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from psidebug.diagnosis.verification import Judge
-from psidebug.evidence.labeller import labeller_of
-from psidebug.evidence.opinions import FOREST, LINEAR, OWN, Panel
-from psidebug.evidence.opinions import OWN_ON_TEST as ON_TEST
-from psidebug.evidence.speakers import FOLDS, LEAST, InFolds, Opinion
-from psidebug.task.task import LabelledSet, Task
+from psidebug.evidence.calibration import calibrate
+from psidebug.evidence.held_out import Folds, Predictions
+from psidebug.evidence.predictors import FOREST, LINEAR, OWN, Predictors
+from psidebug.evidence.predictors import OWN_ON_TEST as ON_TEST
+from psidebug.policy import FOLDS, LEAST_PROBABILITY
+from psidebug.task.data import LabelledSet
+from psidebug.task.task import Task
+from psidebug.training.trainer import Trainer
 
 Codes = npt.NDArray[np.intp]
 
 
-def panel_of(model: Any, X: Any, y: Any, X_test: Any, y_test: Any, **options: Any) -> Panel:
-    task = Task.of(model, X, y, X_test, y_test, **options)
-    return Panel(task, Judge(task))
+def predictors_of(model: Any, X: Any, y: Any, X_test: Any, y_test: Any, **options: Any) -> Predictors:
+    return predictors_in(Task.of(model, X, y, X_test, y_test, **options))
 
 
-def heard(panel: Panel, excluded: Any = None) -> dict[str, Opinion]:
-    nobody = np.zeros(len(panel.task.train), dtype=bool)
+def predictors_in(task: Task, folds: Folds | None = None) -> Predictors:
+    return Predictors.of(task, Trainer(task), folds)
+
+
+def predicted(predictors: Predictors, excluded: Any = None) -> dict[str, Predictions]:
+    nobody = np.zeros(len(predictors.task.train), dtype=bool)
     if excluded is not None:
         nobody[excluded] = True
-    return {each.name: each for each in panel.hear(nobody)}
-
-
-def same_folds(panel: Panel, other: Panel) -> list[Any]:
-    """Its speakers, those who are asked in folds with the folds of the other."""
-    return [
-        replace(each, folds=other.folds, test_folds=other.test_folds) if isinstance(each, InFolds) else each
-        for each in panel.speakers
-    ]
+    return {each.name: each for each in predictors.predict(nobody)}
 
 
 def drawn(seed: int = 0, train: int = 120, test: int = 60) -> tuple[Any, ...]:
@@ -57,7 +54,7 @@ def drawn(seed: int = 0, train: int = 120, test: int = 60) -> tuple[Any, ...]:
     return X[:train], y[:train], X[train:], y[train:]
 
 
-# ── no row is spoken of by a model that saw its label ───────────────────────────────────────────────────────────────
+# ── no row is predicted by a model that saw its label ───────────────────────────────────────────────────────────────
 
 
 def test_a_learner_by_heart_knows_nothing_of_random_labels() -> None:
@@ -66,28 +63,27 @@ def test_a_learner_by_heart_knows_nothing_of_random_labels() -> None:
     X, y = rng.normal(size=(900, 3)), rng.integers(0, 2, 900)
     model = KNeighborsClassifier(1).fit(X[:450], y[:450])
     assert model.score(X[:450], y[:450]) == 1.0
-    opinions = heard(panel_of(KNeighborsClassifier(1), X[:450], y[:450], X[450:], y[450:]))
-    assert set(opinions) == {OWN, ON_TEST, LINEAR, FOREST}
-    for each in opinions.values():
+    predictions = predicted(predictors_of(KNeighborsClassifier(1), X[:450], y[:450], X[450:], y[450:]))
+    assert set(predictions) == {OWN, ON_TEST, LINEAR, FOREST}
+    for each in predictions.values():
         for said, labels in ((each.train, y[:450]), (each.test, y[450:])):
             assert (said.argmax(axis=1) == labels).mean() == pytest.approx(0.5, abs=0.12), each.name
 
 
 @pytest.mark.parametrize(("where", "fold"), [("train", 0), ("train", 2), ("test", 1)])
-def test_other_labels_of_a_fold_change_nothing_that_is_said_of_it(where: str, fold: int) -> None:
-    panel = panel_of(GaussianNB(), *drawn())
-    panel.dismiss([LINEAR, FOREST])
-    rng, task = np.random.default_rng(fold), panel.task
-    folds = panel.folds if where == "train" else panel.test_folds
+def test_other_labels_of_a_fold_change_no_prediction_of_it(where: str, fold: int) -> None:
+    predictors = predictors_of(GaussianNB(), *drawn())
+    predictors = predictors.without([LINEAR, FOREST])
+    rng, task = np.random.default_rng(fold), predictors.task
+    folds = predictors.folds.train if where == "train" else predictors.folds.test
     own = np.flatnonzero(folds == fold)
     kept: LabelledSet = getattr(task, where)
     codes = kept.codes.copy()
     codes[own] = rng.permutation(1 - codes[own])
     changed_part: Any = {where: LabelledSet(kept.features, codes)}
-    other_task = replace(task, **changed_part)
-    other = Panel(other_task, Judge(other_task))
-    other.speakers = same_folds(other, panel)[:2]
-    before, after = heard(panel), heard(other)
+    other_task = replace(task, data=replace(task.data, **changed_part))
+    other = predictors_in(other_task, predictors.folds).without([LINEAR, FOREST])
+    before, after = predicted(predictors), predicted(other)
     changed = []
     for name in before:
         one, two = getattr(before[name], where), getattr(after[name], where)
@@ -98,37 +94,41 @@ def test_other_labels_of_a_fold_change_nothing_that_is_said_of_it(where: str, fo
 
 @pytest.mark.parametrize("where", ["train", "test"])
 @pytest.mark.parametrize("row", [0, 31])
-def test_another_label_changes_nothing_that_a_forest_says_of_its_row(where: str, row: int) -> None:
+def test_another_label_changes_no_prediction_of_its_row_by_a_forest(where: str, row: int) -> None:
     """Trees with the row in their bag are not asked about it, and the others have not seen its label."""
-    panel = panel_of(GaussianNB(), *drawn())
-    kept: LabelledSet = getattr(panel.task, where)
+    predictors = predictors_of(GaussianNB(), *drawn())
+    kept: LabelledSet = getattr(predictors.task, where)
     codes = kept.codes.copy()
     codes[row] = 1 - codes[row]
     changed_part: Any = {where: LabelledSet(kept.features, codes)}
-    other_task = replace(panel.task, **changed_part)
-    before, after = (heard(each)[FOREST] for each in (panel, Panel(other_task, Judge(other_task))))
+    other_task = replace(predictors.task, data=replace(predictors.task.data, **changed_part))
+    before, after = (predicted(each)[FOREST] for each in (predictors, predictors_in(other_task)))
     one, two = getattr(before, where), getattr(after, where)
     np.testing.assert_array_equal(one[row], two[row])
     assert not np.array_equal(one, two), "others learn from it"
 
 
 @pytest.mark.parametrize("name", [OWN, ON_TEST, LINEAR])
-def test_a_logistic_regression_speaks_of_a_row_as_if_trained_without_it(name: str) -> None:
-    """Against opinions of the whole panel on the task without the row, which speak of it plainly."""
+def test_a_logistic_regression_predicts_a_row_as_if_trained_without_it(name: str) -> None:
+    """Against all predictors on the task without the row, which predict it plainly."""
     X, y, X_test, y_test = drawn()
-    opinion = heard(panel_of(LogisticRegression(tol=1e-10), X, y, X_test, y_test))[name]
+    prediction = predicted(predictors_of(LogisticRegression(tol=1e-10), X, y, X_test, y_test))[name]
     where = "test" if name == ON_TEST else "train"
     missed, moved = [], []
     for row in range(0, 60, 20):
         excluded, test = np.zeros(len(y), dtype=bool), np.arange(len(y_test))
         if where == "train":
             excluded[row] = True
-            without = heard(panel_of(LogisticRegression(tol=1e-10), X, y, X_test, y_test), excluded)[name].train[row]
+            without = predicted(predictors_of(LogisticRegression(tol=1e-10), X, y, X_test, y_test), excluded)[
+                name
+            ].train[row]
         else:  # the row is asked about as one more training row, of which this learner sees no label
             test = np.delete(test, row)
             asked = np.vstack([X, X_test[[row]]]), np.append(y, 0)
-            without = heard(panel_of(LogisticRegression(tol=1e-10), *asked, X_test[test], y_test[test]))[name].train[-1]
-        said = getattr(opinion, where)[row]
+            without = predicted(predictors_of(LogisticRegression(tol=1e-10), *asked, X_test[test], y_test[test]))[
+                name
+            ].train[-1]
+        said = getattr(prediction, where)[row]
         fitted = (
             LogisticRegression(tol=1e-10).fit(X, y) if where == "train" else LogisticRegression().fit(X_test, y_test)
         )
@@ -139,19 +139,18 @@ def test_a_logistic_regression_speaks_of_a_row_as_if_trained_without_it(name: st
 
 
 def test_excluded_rows_teach_nobody() -> None:
-    panel = panel_of(GaussianNB(), *drawn())
-    task, excluded = panel.task, np.arange(20, 50)
+    predictors = predictors_of(GaussianNB(), *drawn())
+    task, excluded = predictors.task, np.arange(20, 50)
     codes = task.train.codes.copy()
     codes[excluded] = 1 - codes[excluded]
-    other_task = replace(task, train=LabelledSet(task.train.features, codes))
-    other = Panel(other_task, Judge(other_task))
-    other.speakers = same_folds(other, panel)
-    before, after = heard(panel, excluded), heard(other, excluded)
+    other_task = replace(task, data=task.data.with_labels(codes))
+    other = predictors_in(other_task, predictors.folds)
+    before, after = predicted(predictors, excluded), predicted(other, excluded)
     assert set(before) == {OWN, ON_TEST, LINEAR, FOREST}
     for name, each in before.items():
         np.testing.assert_array_equal(each.train, after[name].train)
         np.testing.assert_array_equal(each.test, after[name].test)
-    assert not np.array_equal(heard(panel)[OWN].train, heard(other)[OWN].train)
+    assert not np.array_equal(predicted(predictors)[OWN].train, predicted(other)[OWN].train)
 
 
 class Watched(GaussianNB):  # type: ignore[misc]
@@ -167,24 +166,26 @@ class Watched(GaussianNB):  # type: ignore[misc]
 
 def test_the_learner_sees_its_other_folds_and_no_excluded_row() -> None:
     X, y, X_test, y_test = drawn()
-    panel = panel_of(Watched(), X, y, X_test, y_test)
-    panel.dismiss([LINEAR, FOREST])
+    predictors = predictors_of(Watched(), X, y, X_test, y_test)
+    predictors = predictors.without([LINEAR, FOREST])
     excluded = np.arange(15)
     Watched.fits.clear()
-    heard(panel, excluded)
-    expected = [set(X[np.flatnonzero(panel.folds != fold)][:, 0]) - set(X[excluded][:, 0]) for fold in range(FOLDS)]
+    predicted(predictors, excluded)
+    expected = [
+        set(X[np.flatnonzero(predictors.folds.train != fold)][:, 0]) - set(X[excluded][:, 0]) for fold in range(FOLDS)
+    ]
     assert Watched.fits[:FOLDS] == expected
-    assert Watched.fits[FOLDS:] == [set(X_test[panel.test_folds != fold][:, 0]) for fold in range(FOLDS)]
+    assert Watched.fits[FOLDS:] == [set(X_test[predictors.folds.test != fold][:, 0]) for fold in range(FOLDS)]
 
 
-def test_the_learner_of_test_labels_is_asked_once() -> None:
-    panel = panel_of(Watched(), *drawn())
-    panel.dismiss([LINEAR, FOREST])
-    heard(panel)
+def test_the_learner_of_test_labels_is_trained_once() -> None:
+    predictors = predictors_of(Watched(), *drawn())
+    predictors = predictors.without([LINEAR, FOREST])
+    predicted(predictors)
     Watched.fits.clear()
-    fits = panel.judge.fits
-    heard(panel, [0, 1])
-    assert len(Watched.fits) == FOLDS == panel.judge.fits - fits
+    before = predictors.trainer.fits
+    predicted(predictors, [0, 1])
+    assert len(Watched.fits) == FOLDS == predictors.trainer.fits - before
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -192,8 +193,8 @@ def test_folds_hold_as_many_of_each_class_as_can_be(seed: int) -> None:
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(100, 2)), rng.choice(3, size=100, p=[0.7, 0.25, 0.05])
     y[:3] = [0, 1, 2]
-    panel = panel_of(GaussianNB(var_smoothing=0.1), X, y, X[:40], y[:40])
-    for folds, labels in ((panel.folds, y), (panel.test_folds, y[:40])):
+    predictors = predictors_of(GaussianNB(var_smoothing=0.1), X, y, X[:40], y[:40])
+    for folds, labels in ((predictors.folds.train, y), (predictors.folds.test, y[:40])):
         table = np.array([[((folds == fold) & (labels == each)).sum() for fold in range(FOLDS)] for each in range(3)])
         assert np.all(np.ptp(table, axis=1) <= 1)
         assert np.ptp(table.sum(axis=0)) <= 1
@@ -212,40 +213,40 @@ class Choosy(LogisticRegression):  # type: ignore[misc]
         return self
 
 
-def test_who_cannot_be_trained_is_silent() -> None:
-    assert set(heard(panel_of(Choosy(), *drawn()))) == {LINEAR, FOREST}
-    panel = panel_of(Choosy(), *drawn(train=160))
-    panel.dismiss([FOREST])
-    assert set(heard(panel)) == {OWN, LINEAR}
-    assert set(heard(panel, np.arange(60))) == {LINEAR}, "without the excluded rows there are too few"
-    assert set(heard(panel)) == {OWN, LINEAR}, "and may speak again"
+def test_who_cannot_be_trained_is_left_out() -> None:
+    assert set(predicted(predictors_of(Choosy(), *drawn()))) == {LINEAR, FOREST}
+    predictors = predictors_of(Choosy(), *drawn(train=160))
+    predictors = predictors.without([FOREST])
+    assert set(predicted(predictors)) == {OWN, LINEAR}
+    assert set(predicted(predictors, np.arange(60))) == {LINEAR}, "without the excluded rows there are too few"
+    assert set(predicted(predictors)) == {OWN, LINEAR}, "and is there again"
 
 
-def test_who_is_dismissed_is_asked_no_more() -> None:
-    panel = panel_of(GaussianNB(), *drawn())
-    panel.dismiss([FOREST, ON_TEST])
-    assert set(heard(panel)) == {OWN, LINEAR}
+def test_who_is_not_wanted_is_left_out() -> None:
+    predictors = predictors_of(GaussianNB(), *drawn())
+    predictors = predictors.without([FOREST, ON_TEST])
+    assert set(predicted(predictors)) == {OWN, LINEAR}
 
 
-def test_if_all_are_silent_the_shares_of_the_classes_are_what_is_known() -> None:
-    panel = panel_of(GaussianNB(), *drawn())
-    panel.dismiss([OWN, ON_TEST, LINEAR, FOREST])
-    opinions = panel.hear(np.zeros(120, dtype=bool))
-    assert [each.name for each in opinions] == ["nobody"]
-    labeller = labeller_of(opinions, panel.task.test.codes)
-    shares = np.bincount(panel.task.test.codes) / 60
-    np.testing.assert_allclose(np.exp(labeller.train), np.broadcast_to(shares, (120, 2)), atol=0.01)
+def test_if_nobody_can_be_trained_the_shares_of_the_classes_are_what_is_known() -> None:
+    predictors = predictors_of(GaussianNB(), *drawn())
+    predictors = predictors.without([OWN, ON_TEST, LINEAR, FOREST])
+    predictions = predictors.predict(np.zeros(120, dtype=bool))
+    assert [each.name for each in predictions] == ["uniform"]
+    calibrated = calibrate(predictions, predictors.task.test.codes)
+    shares = np.bincount(predictors.task.test.codes) / 60
+    np.testing.assert_allclose(np.exp(calibrated.train), np.broadcast_to(shares, (120, 2)), atol=0.01)
 
 
 def test_a_class_that_some_folds_lack_is_unlikely_there_and_no_more() -> None:
     X, y, X_test, y_test = drawn()
     y, y_test = y.copy(), y_test.copy()
     y[5], y_test[7] = 2, 2
-    for each in heard(panel_of(LogisticRegression(), X, y, X_test, y_test)).values():
+    for each in predicted(predictors_of(LogisticRegression(), X, y, X_test, y_test)).values():
         for said in (each.train, each.test):
             assert said.shape[1] == 3
             assert np.isfinite(said).all()
-            assert said.min() >= LEAST - 1e-12
+            assert said.min() >= np.log(LEAST_PROBABILITY) - 1e-12
         assert each.train[5].argmax() != 2, "it was learned nowhere else"
 
 
@@ -294,11 +295,11 @@ KINDS: dict[str, tuple[Any, Any, set[str]]] = {
 
 
 @pytest.mark.parametrize(("model", "make", "names"), KINDS.values(), ids=KINDS)
-def test_every_kind_of_features_has_opinions_that_know_something(model: Any, make: Any, names: set[str]) -> None:
+def test_every_kind_of_features_has_predictors_that_know_something(model: Any, make: Any, names: set[str]) -> None:
     (X, y), (X_test, y_test) = make(0, 150), make(1, 90)
-    opinions = heard(panel_of(model, X, y, X_test, y_test), np.arange(10))
-    assert set(opinions) == names
-    for each in opinions.values():
+    predictions = predicted(predictors_of(model, X, y, X_test, y_test), np.arange(10))
+    assert set(predictions) == names
+    for each in predictions.values():
         assert (each.train.shape, each.test.shape) == ((150, 2), (90, 2))
         assert (each.train.argmax(axis=1) == y).mean() > 0.65, each.name
         assert (each.test.argmax(axis=1) == y_test).mean() > 0.65, each.name
@@ -309,7 +310,7 @@ class Plain(DummyClassifier):  # type: ignore[misc]
 
 
 class OfNames(GaussianNB):  # type: ignore[misc]
-    """A learner of a table of words, which no second opinion can read."""
+    """A learner of a table of words, which no plain learner can read."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OfNames:
         super().fit(self._counted(X), y, sample_weight)
@@ -325,37 +326,37 @@ class OfNames(GaussianNB):  # type: ignore[misc]
         return np.array([[len(str(each)) for each in row] for row in np.asarray(X)], dtype=float)
 
 
-def test_features_that_are_no_numbers_get_no_second_opinion() -> None:
+def test_features_that_are_no_numbers_get_no_plain_learner() -> None:
     names = pd.DataFrame({"name": ["Al", "Bo", "Christine", "Dorothea"] * 20})
     y = np.array([0, 0, 1, 1] * 20)
-    opinions = heard(panel_of(OfNames(), names, y, names[:40], y[:40]))
-    assert set(opinions) == {OWN, ON_TEST}
+    predictions = predicted(predictors_of(OfNames(), names, y, names[:40], y[:40]))
+    assert set(predictions) == {OWN, ON_TEST}
 
 
-def test_constant_features_change_no_second_opinion() -> None:
+def test_constant_features_change_no_plain_learner() -> None:
     X, y, X_test, y_test = drawn()
     wider, wider_test = (np.column_stack([np.ones(len(each)), each, np.zeros(len(each))]) for each in (X, X_test))
     plain, other = (
-        heard(panel_of(Plain(), X, y, X_test, y_test)),
-        heard(panel_of(Plain(), wider, y, wider_test, y_test)),
+        predicted(predictors_of(Plain(), X, y, X_test, y_test)),
+        predicted(predictors_of(Plain(), wider, y, wider_test, y_test)),
     )
     for name in (LINEAR, FOREST):
         np.testing.assert_allclose(other[name].train, plain[name].train, atol=1e-12)
         np.testing.assert_allclose(other[name].test, plain[name].test, atol=1e-12)
 
 
-def test_holes_are_filled_for_a_second_opinion() -> None:
+def test_holes_are_filled_for_plain_learners() -> None:
     X, y, X_test, y_test = drawn()
     X[::7, 1], X_test[::5, 2] = np.nan, np.nan
     model = HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=5)
-    assert set(heard(panel_of(model, X, y, X_test, y_test))) == {OWN, ON_TEST, LINEAR, FOREST}
+    assert set(predicted(predictors_of(model, X, y, X_test, y_test))) == {OWN, ON_TEST, LINEAR, FOREST}
 
 
 def test_the_order_of_rows_with_ids_does_not_matter() -> None:
     X, y, X_test, y_test = drawn()
     order = np.random.default_rng(1).permutation(len(y))
-    one = heard(panel_of(GaussianNB(), X, y, X_test, y_test, rows=np.arange(len(y))))
-    two = heard(panel_of(GaussianNB(), X[order], y[order], X_test, y_test, rows=order))
+    one = predicted(predictors_of(GaussianNB(), X, y, X_test, y_test, rows=np.arange(len(y))))
+    two = predicted(predictors_of(GaussianNB(), X[order], y[order], X_test, y_test, rows=order))
     for name, each in one.items():
         np.testing.assert_allclose(each.train[order], two[name].train, atol=1e-12)
         np.testing.assert_allclose(each.test, two[name].test, atol=1e-12)

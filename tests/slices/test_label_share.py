@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from scipy.stats import chi2_contingency, norm
 from sklearn.dummy import DummyClassifier
 
-from psidebug.slices.shift import shifted_slices
+from psidebug.slices.find import slices_by_label_share
 from psidebug.slices.slices import Slice
 from psidebug.task.task import Task
 
@@ -52,7 +52,7 @@ def test_z_is_the_root_of_the_g_statistic(seed: int, classes: int) -> None:
     (X, y), (X_test, y_test) = people(seed, 400, classes), people(seed + 10, 150, classes)
     y[(X["city"] == "Lima") & (X["age"] > 40)] = 1
     task = task_of(X, y, X_test, y_test)
-    found = shifted_slices(task, most=12)
+    found = slices_by_label_share(task, most=12)
     assert len(found) > 5
     for each in found:
         assert each.z == pytest.approx(by_scipy(task, each), rel=1e-9)
@@ -66,7 +66,7 @@ def test_z_is_the_root_of_the_g_statistic(seed: int, classes: int) -> None:
 def first(seed: int, planted: Any, label: int = 1) -> Slice:
     (X, y), (X_test, y_test) = people(seed, 1200), people(seed + 50, 500)
     y[planted(X)] = label
-    return shifted_slices(task_of(X, y, X_test, y_test), most=5)[0]
+    return slices_by_label_share(task_of(X, y, X_test, y_test), most=5)[0]
 
 
 PLANTED: dict[str, tuple[Any, str]] = {
@@ -112,7 +112,7 @@ def test_the_planted_word_is_first(seed: int, kind: str) -> None:
             sp.csr_array([[float(f"word{n}" in text.split()) for n in range(40)] for text in each])
             for each in (X, X_test)
         )
-    found = shifted_slices(task_of(train, y, test, y_test), most=3)[0]
+    found = slices_by_label_share(task_of(train, y, test, y_test), most=3)[0]
     assert found.condition == ('text contains "word7"' if kind == "texts" else "x7 ≠ 0")
     assert found.given == 0
 
@@ -120,7 +120,7 @@ def test_the_planted_word_is_first(seed: int, kind: str) -> None:
 def test_one_of_many_classes() -> None:
     (X, y), (X_test, y_test) = people(0, 900, 6), people(1, 450, 6)
     y[(X["city"] == "Riga") & (y >= 4)] = 2
-    found = shifted_slices(task_of(X, y, X_test, y_test), most=4)[0]
+    found = slices_by_label_share(task_of(X, y, X_test, y_test), most=4)[0]
     assert (found.condition, found.given) == ("city = Riga", 2)
 
 
@@ -128,7 +128,7 @@ def test_metadata_and_row_ids_are_not_looked_at_since_test_rows_have_none() -> N
     (X, y), (X_test, y_test) = people(0, 300), people(1, 200)
     source = pd.DataFrame({"source": np.where(y == 1, "web", "paper")})
     with_it, without = (
-        shifted_slices(task_of(X, y, X_test, y_test, metadata=metadata), most=6) for metadata in (source, None)
+        slices_by_label_share(task_of(X, y, X_test, y_test, metadata=metadata), most=6) for metadata in (source, None)
     )
     assert [each.condition for each in with_it] == [each.condition for each in without]
     assert all(condition.home == "features" for each in with_it for condition in each.conditions)
@@ -137,20 +137,20 @@ def test_metadata_and_row_ids_are_not_looked_at_since_test_rows_have_none() -> N
 def test_without_anything_to_tell_rows_apart_there_is_no_slice() -> None:
     y = np.array([0, 1] * 50)
     task = task_of(np.ones((100, 2)), np.where(np.arange(100) < 80, 1, y), np.ones((100, 2)), y)
-    assert shifted_slices(task, most=5) == []
+    assert slices_by_label_share(task, most=5) == []
 
 
 @pytest.mark.parametrize("least", [3, 30])
 def test_fewer_rows_than_asked_for_make_no_slice(least: int) -> None:
     (X, y), (X_test, y_test) = people(0, 200), people(1, 200)
-    found = shifted_slices(task_of(X, y, X_test, y_test), most=20, least=least)
+    found = slices_by_label_share(task_of(X, y, X_test, y_test), most=20, least=least)
     assert found
     assert min(len(each.members) for each in found) >= least
 
 
 def test_the_same_rows_differ_in_nothing() -> None:
     X, y = people(0, 300)
-    assert all(each.z < 0.5 for each in shifted_slices(task_of(X, y, X, y), most=5))
+    assert all(each.z < 0.5 for each in slices_by_label_share(task_of(X, y, X, y), most=5))
 
 
 def test_labels_made_in_the_same_way_differ_in_nothing_that_counts() -> None:
@@ -158,7 +158,7 @@ def test_labels_made_in_the_same_way_differ_in_nothing_that_counts() -> None:
     significant = 0
     for seed in range(20):
         (X, y), (X_test, y_test) = people(seed, 300), people(100 + seed, 200)
-        found = shifted_slices(task_of(X, y, X_test, y_test), most=3)
+        found = slices_by_label_share(task_of(X, y, X_test, y_test), most=3)
         significant += any(each.p_value < 0.05 for each in found)
     assert significant <= 3
 
@@ -168,7 +168,7 @@ def test_a_label_that_training_lacks_inside_a_condition_is_no_surplus() -> None:
     (X, y), (X_test, y_test) = people(3, 600), people(4, 300)
     y[X["city"] == "Lima"] = 1
     task = task_of(X, y, X_test, y_test)
-    for each in shifted_slices(task, most=10):
+    for each in slices_by_label_share(task, most=10):
         held = each.holds(X_test)
         assert held is not None
         assert (y[each.everyone(task)] == each.given).mean() > (y_test[held] == each.given).mean()
@@ -180,6 +180,6 @@ def test_overlapping_ranges_of_one_column_do_not_hide_a_conjunction() -> None:
     for seed in range(20):
         (X, y), (X_test, y_test) = people(seed, 600), people(seed + 50, 300)
         y[(X["city"] == "Oslo") & (X["job"] == "cook")] = seed % 2
-        found = shifted_slices(task_of(X, y, X_test, y_test), most=8)
+        found = slices_by_label_share(task_of(X, y, X_test, y_test), most=8)
         hits += any(set(each.condition.split(" and ")) == {"city = Oslo", "job = cook"} for each in found)
     assert hits >= 17

@@ -7,15 +7,16 @@ import numpy.typing as npt
 import pytest
 from scipy.optimize import minimize
 
-from psidebug.evidence import rates as module
-from psidebug.evidence.rates import RIGHT, WRONG, learned, told, untouched
+from psidebug.evidence import noise_rates as module
+from psidebug.evidence.noise_rates import fit_rates, log_likelihood, with_rates
+from psidebug.policy import RIGHT_PSEUDO_COUNT, WRONG_PSEUDO_COUNT
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.intp]
 
 
 def recorded(seed: int, rows: int, rates: Floats, *, sharpness: float = 3.0) -> tuple[Floats, Codes, Codes]:
-    """log P(k | x), true labels drawn from it, and the labels that the channel makes of them."""
+    """log P(k | x), true labels drawn from it, and the labels that these rates make of them."""
     rng = np.random.default_rng(seed)
     scores = sharpness * rng.normal(size=(rows, len(rates)))
     logs = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
@@ -25,13 +26,13 @@ def recorded(seed: int, rows: int, rates: Floats, *, sharpness: float = 3.0) -> 
 
 
 def objective(logs: Floats, given: Codes, rates: Floats) -> float:
-    """Log likelihood of the given labels, one row at a time, and of the rows that are pretended to have been seen."""
+    """Log likelihood of the given labels, one row at a time, and of the pseudo-counts."""
     total = sum(
         np.log(sum(np.exp(row[k]) * rates[k, y] for k in range(len(rates)))) for row, y in zip(logs, given, strict=True)
     )
     for k in range(len(rates)):
         for b in range(len(rates)):
-            total += (RIGHT if k == b else WRONG) * np.log(rates[k, b])
+            total += (RIGHT_PSEUDO_COUNT if k == b else WRONG_PSEUDO_COUNT) * np.log(rates[k, b])
     return float(total)
 
 
@@ -47,37 +48,37 @@ def test_em_finds_the_maximum_that_another_optimiser_finds(seed: int, rates: tup
     best = minimize(
         lambda pair: -objective(logs, given, two_by_two(*pair)), start, bounds=[(1e-6, 0.95)] * 2, method="L-BFGS-B"
     )
-    found = module.by_em(np.exp(logs), given, None, even=False)
+    found = module.fit_by_em(np.exp(logs), given, None, even=False)
     assert objective(logs, given, found.rates) == pytest.approx(-best.fun, abs=0.01)
     np.testing.assert_allclose(found.rates, two_by_two(*best.x), atol=0.01)
 
 
 @pytest.mark.parametrize(("seed", "size"), [(0, 2), (1, 3), (2, 5)])
 def test_the_even_rate_is_the_likeliest_of_its_kind(seed: int, size: int) -> None:
-    """Against the best of 999 rates; ± 0.004 is what rows that are pretended to have been seen weigh among 500."""
+    """Against the best of 999 rates; ± 0.004 is what pseudo-counts weigh among 500."""
 
     def even(wrong: float) -> Floats:
         return np.where(np.eye(size) == 1.0, 1.0 - wrong, wrong / (size - 1))
 
     logs, _, given = recorded(seed, 500, even(0.15))
-    found = module.by_em(np.exp(logs), given, None, even=True)
+    found = module.fit_by_em(np.exp(logs), given, None, even=True)
     tried = [step / 1000 for step in range(1, 1000)]
-    best = max(tried, key=lambda wrong: told(logs, given, even(wrong)).log_likelihood)
+    best = max(tried, key=lambda wrong: with_rates(logs, given, even(wrong)).log_likelihood)
     assert 1.0 - found.rates[0, 0] == pytest.approx(best, abs=0.004)
     np.testing.assert_allclose(found.rates, even(1.0 - found.rates[0, 0]))
 
 
 def test_rates_are_even_unless_uneven_ones_say_clearly_more() -> None:
     """Of 20 draws with even errors at most 2 are taken for uneven; of one-sided errors none for even."""
-    uneven = [not learned(*recorded(seed, 400, two_by_two(0.1, 0.1))[::2]).even for seed in range(20)]
+    uneven = [not fit_rates(*recorded(seed, 400, two_by_two(0.1, 0.1))[::2]).even for seed in range(20)]
     assert sum(uneven) <= 2
-    assert not any(learned(*recorded(seed, 400, two_by_two(0.0, 0.3))[::2]).even for seed in range(5))
+    assert not any(fit_rates(*recorded(seed, 400, two_by_two(0.0, 0.3))[::2]).even for seed in range(5))
 
 
-def test_a_doubtful_labeller_needs_clearer_proof_of_uneven_rates() -> None:
+def test_poor_calibration_needs_clearer_proof_of_uneven_rates() -> None:
     logs, _, given = recorded(0, 400, two_by_two(0.05, 0.2))
-    assert not learned(logs, given).even
-    assert learned(logs, given, doubt=1.0).even
+    assert not fit_rates(logs, given).even
+    assert fit_rates(logs, given, miscalibration=1.0).even
 
 
 KNOWN = {
@@ -91,7 +92,7 @@ KNOWN = {
 def test_rates_that_are_known_are_recovered(rates: Floats) -> None:
     """From 8,000 rows the standard error of a rate is below √(¼ / 2,600) = 0.01; 0.04 is four of them."""
     logs, truth, given = recorded(5, 8000, rates)
-    found = learned(logs, given)
+    found = fit_rates(logs, given)
     np.testing.assert_allclose(found.rates, rates, atol=0.04)
     np.testing.assert_allclose(found.rates.sum(axis=1), 1.0)
     wrong = truth != given
@@ -103,16 +104,16 @@ def test_rates_that_are_known_are_recovered(rates: Floats) -> None:
 def test_the_posterior_is_bayes_rule_by_hand() -> None:
     logs = np.log([[0.8, 0.2], [0.8, 0.2], [0.5, 0.5]])
     rates = np.array([[0.9, 0.1], [0.3, 0.7]])
-    found = told(logs, np.array([0, 1, 0]), rates)
+    found = with_rates(logs, np.array([0, 1, 0]), rates)
     by_hand = [[0.72 / 0.78, 0.06 / 0.78], [0.08 / 0.22, 0.14 / 0.22], [0.45 / 0.60, 0.15 / 0.60]]
     np.testing.assert_allclose(found.posterior, by_hand)
     assert found.log_likelihood == pytest.approx(np.log(0.78 * 0.22 * 0.60))
-    assert untouched(logs, np.array([0, 1, 0])) == pytest.approx(np.log(0.8 * 0.2 * 0.5))
+    assert log_likelihood(logs, np.array([0, 1, 0])) == pytest.approx(np.log(0.8 * 0.2 * 0.5))
 
 
 def test_labels_that_cannot_be_wrong_are_as_likely_as_they_are() -> None:
     logs, _, given = recorded(0, 50, two_by_two(0.1, 0.1))
-    assert told(logs, given, np.eye(2)).log_likelihood == pytest.approx(untouched(logs, given))
+    assert with_rates(logs, given, np.eye(2)).log_likelihood == pytest.approx(log_likelihood(logs, given))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -120,7 +121,7 @@ def test_no_round_lowers_what_is_maximised(seed: int, monkeypatch: pytest.Monkey
     logs, _, given = recorded(seed, 200, KNOWN["three classes"])
     monkeypatch.setattr(module, "SETTLED", 0.0)
     found = [
-        module.by_em(np.exp(logs), given, None, even=False, rounds=rounds).rates for rounds in (0, 1, 2, 5, 20, 100)
+        module.fit_by_em(np.exp(logs), given, None, even=False, rounds=rounds).rates for rounds in (0, 1, 2, 5, 20, 100)
     ]
     values = [objective(logs, given, rates) for rates in found]
     assert np.all(np.diff(values) >= -1e-9)
@@ -130,10 +131,10 @@ def test_no_round_lowers_what_is_maximised(seed: int, monkeypatch: pytest.Monkey
 def test_what_a_person_knows_stays_known_and_teaches_the_rates() -> None:
     logs, truth, given = recorded(0, 400, two_by_two(0.1, 0.3))
     known = np.where(np.arange(400) < 100, truth, -1)
-    found, alone = learned(logs, given, known), learned(logs, given)
+    found, alone = fit_rates(logs, given, known), fit_rates(logs, given)
     np.testing.assert_array_equal(found.posterior[:100], np.eye(2)[truth[:100]])
     assert not np.allclose(found.posterior[100:], alone.posterior[100:])
-    everything = learned(logs, given, truth)
+    everything = fit_rates(logs, given, truth)
     counted = np.array([[1.0, 0.01], [0.01, 1.0]])
     for k, b in zip(truth, given, strict=True):
         counted[k, b] += 1.0
@@ -143,9 +144,9 @@ def test_what_a_person_knows_stays_known_and_teaches_the_rates() -> None:
     assert everything.log_likelihood == pytest.approx(by_hand), "known rows count as others do"
 
 
-def test_what_is_known_against_all_opinion_is_still_known() -> None:
+def test_what_is_known_against_all_predictions_is_still_known() -> None:
     logs = np.log([[1.0, 1e-300], [0.5, 0.5]])
-    found = learned(logs, np.array([0, 1]), np.array([1, -1]))
+    found = fit_rates(logs, np.array([0, 1]), np.array([1, -1]))
     np.testing.assert_array_equal(found.posterior[0], [0.0, 1.0])
     assert np.isfinite(found.log_likelihood)
 
@@ -154,11 +155,11 @@ def test_rows_that_can_only_be_right_are_right_and_teach_nothing() -> None:
     logs, _, given = recorded(1, 300, two_by_two(0.3, 0.3))
     possible = np.ones((300, 2), dtype=bool)
     possible[:100] = np.eye(2, dtype=bool)[given[:100]]
-    found, rest = learned(logs, given, possible=possible), learned(logs[100:], given[100:])
+    found, rest = fit_rates(logs, given, possible=possible), fit_rates(logs[100:], given[100:])
     np.testing.assert_array_equal(found.posterior[:100], np.eye(2)[given[:100]])
     np.testing.assert_array_equal(found.posterior[100:], rest.posterior)
     np.testing.assert_array_equal(found.rates, rest.rates)
-    assert found.log_likelihood == pytest.approx(rest.log_likelihood + untouched(logs[:100], given[:100]))
+    assert found.log_likelihood == pytest.approx(rest.log_likelihood + log_likelihood(logs[:100], given[:100]))
 
 
 def test_a_class_that_is_impossible_has_no_probability() -> None:
@@ -166,7 +167,7 @@ def test_a_class_that_is_impossible_has_no_probability() -> None:
     logs, _, given = recorded(2, 300, KNOWN["three classes"])
     possible = np.ones((300, 3), dtype=bool)
     possible[given == 0, 2] = False
-    found = learned(logs, given, possible=possible)
+    found = fit_rates(logs, given, possible=possible)
     np.testing.assert_array_equal(found.posterior[given == 0, 2], 0.0)
     np.testing.assert_allclose(found.posterior.sum(axis=1), 1.0)
-    assert learned(logs, given).posterior[given == 0, 2].max() > 0.1
+    assert fit_rates(logs, given).posterior[given == 0, 2].max() > 0.1

@@ -1,4 +1,4 @@
-"""Labeller and rates together: against another optimiser, on labels drawn at known rates, and on clean ones."""
+"""Calibration and noise rates together: against another optimiser, on labels of known rates, and on clean ones."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import expit, log_softmax
 
-from psidebug.evidence import speakers
-from psidebug.evidence.accounts import GivenLabels, as_right, as_wrong
-from psidebug.evidence.labeller import BIAS_PULL, PULL
-from psidebug.evidence.rates import RIGHT, WRONG, even_rates
-from psidebug.evidence.speakers import Opinion
+from psidebug.evidence import held_out
+from psidebug.evidence.held_out import Predictions
+from psidebug.evidence.joint_fit import GivenLabels, fit_none_wrong, fit_some_wrong, sampled
+from psidebug.evidence.noise_rates import even_rates
+from psidebug.policy import BIAS_PRIOR, RIGHT_PSEUDO_COUNT, WEIGHT_PRIOR, WRONG_PSEUDO_COUNT
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.intp]
@@ -22,7 +22,7 @@ Codes = npt.NDArray[np.intp]
 
 @dataclass(eq=False)
 class Drawn:
-    """Labels from log P(k | x); one opinion is that, too sure of itself, another sees it through noise."""
+    """Labels from log P(k | x); one predictor is that, too sure of itself, another sees it through noise."""
 
     seed: int
     train: int = 600
@@ -34,8 +34,8 @@ class Drawn:
         logs = log_softmax(3.0 * rng.normal(size=(self.train + self.test, self.size)), axis=1)
         y = (rng.random((len(logs), 1)) > np.exp(logs).cumsum(axis=1)).sum(axis=1)
         noisy = log_softmax(logs + 2.0 * rng.normal(size=logs.shape), axis=1)
-        self.opinions = [
-            Opinion(name, each[: self.train], each[self.train :])
+        self.predictions = [
+            Predictions(name, each[: self.train], each[self.train :])
             for name, each in (("sure", log_softmax(2.0 * logs, axis=1)), ("noisy", noisy))
         ]
         self.truth, self.y_test = (np.minimum(part, self.size - 1) for part in (y[: self.train], y[self.train :]))
@@ -55,21 +55,21 @@ ONE_SIDED = np.array([[1.0, 0.0], [0.3, 0.7]])
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("kind", ["even", "one-sided"])
-def test_no_other_labeller_and_rates_are_likelier(seed: int, kind: str) -> None:
+def test_no_other_calibration_and_rates_are_likelier(seed: int, kind: str) -> None:
     """The objective written anew, row by row, and a general optimiser from three starts: less than 0.1 nats better."""
     drawn = Drawn(seed, train=200, test=40)
     given = drawn.given(even_rates(2, 0.15) if kind == "even" else ONE_SIDED)
-    found = as_wrong(drawn.opinions, drawn.y_test, labels(given))
-    assert found.channel.even == (kind == "even")
+    found = fit_some_wrong(drawn.predictions, drawn.y_test, labels(given))
+    assert found.noise.even == (kind == "even")
 
     def objective(weights: Floats, bias: float, rates: Floats) -> float:
-        total = -0.5 * PULL * sum((weights - 0.5) ** 2) - 0.5 * BIAS_PULL * bias**2
-        for said, codes, channel in (("test", drawn.y_test, np.eye(2)), ("train", given, rates)):
-            raw = sum(w * getattr(each, said) for w, each in zip(weights, drawn.opinions, strict=True))
+        total = -0.5 * WEIGHT_PRIOR * sum((weights - 0.5) ** 2) - 0.5 * BIAS_PRIOR * bias**2
+        for said, codes, noise in (("test", drawn.y_test, np.eye(2)), ("train", given, rates)):
+            raw = sum(w * getattr(each, said) for w, each in zip(weights, drawn.predictions, strict=True))
             chance = expit(raw[:, 1] - raw[:, 0] + bias)
-            total += np.log((1 - chance) * channel[0, codes] + chance * channel[1, codes]).sum()
-        pretended = np.where(np.eye(2) == 1, RIGHT, WRONG)
-        return float(total + (pretended * np.log(np.maximum(rates, 1e-300))).sum())
+            total += np.log((1 - chance) * noise[0, codes] + chance * noise[1, codes]).sum()
+        pseudo_counts = np.where(np.eye(2) == 1, RIGHT_PSEUDO_COUNT, WRONG_PSEUDO_COUNT)
+        return float(total + (pseudo_counts * np.log(np.maximum(rates, 1e-300))).sum())
 
     def loss(values: Floats) -> float:
         wrong = (values[3], values[3] if kind == "even" else values[4])
@@ -78,20 +78,20 @@ def test_no_other_labeller_and_rates_are_likelier(seed: int, kind: str) -> None:
     bounds = [(0.0, None), (0.0, None), (None, None), (1e-6, 0.5), (1e-6, 0.5)]
     starts = [[0.5, 0.5, 0.0, 0.1, 0.1], [0.9, 0.1, 0.5, 0.01, 0.3], [0.2, 0.8, -0.5, 0.3, 0.01]]
     best = min(minimize(loss, start, bounds=bounds, method="L-BFGS-B").fun for start in starts)
-    assert -objective(found.labeller.weights, found.labeller.bias[1], found.channel.rates) < best + 0.1
+    assert -objective(found.calibrated.weights, found.calibrated.bias[1], found.noise.rates) < best + 0.1
 
 
 def test_rates_are_learned_with_sixty_test_points() -> None:
-    """0.15 ± 0.05 is three standard errors of 600 labels, a fifth of which the opinions do not tell apart."""
+    """0.15 ± 0.05 is three standard errors of 600 labels, a fifth of which the predictions do not tell apart."""
     wrong = []
     for seed in range(8):
         drawn = Drawn(seed)
         given = drawn.given(even_rates(2, 0.15))
-        found = as_wrong(drawn.opinions, drawn.y_test, labels(given))
-        assert found.channel.even
-        wrong.append(1.0 - found.channel.rates[0, 0])
-        assert found.log_likelihood - as_right(drawn.opinions, drawn.y_test, labels(given)).log_likelihood > (
-            found.channel.charge
+        found = fit_some_wrong(drawn.predictions, drawn.y_test, labels(given))
+        assert found.noise.even
+        wrong.append(1.0 - found.noise.rates[0, 0])
+        assert found.log_likelihood - fit_none_wrong(drawn.predictions, drawn.y_test, labels(given)).log_likelihood > (
+            found.noise.charge
         )
     np.testing.assert_allclose(wrong, 0.15, atol=0.05)
 
@@ -102,9 +102,9 @@ def test_errors_of_one_class_alone_are_told_from_even_ones(size: int) -> None:
         drawn = Drawn(seed, train=1000, size=size)
         rates = np.eye(size)
         rates[1, :2] = 0.35, 0.65
-        found = as_wrong(drawn.opinions, drawn.y_test, labels(drawn.given(rates)))
-        assert not found.channel.even
-        np.testing.assert_allclose(found.channel.rates[1, 0], 0.35, atol=0.12)  # three standard errors, at 4 classes
+        found = fit_some_wrong(drawn.predictions, drawn.y_test, labels(drawn.given(rates)))
+        assert not found.noise.even
+        np.testing.assert_allclose(found.noise.rates[1, 0], 0.35, atol=0.12)  # three standard errors, at 4 classes
 
 
 def test_clean_labels_gain_less_than_errors_cost() -> None:
@@ -115,17 +115,17 @@ def test_clean_labels_gain_less_than_errors_cost() -> None:
     for seed in range(40):
         drawn = Drawn(seed)
         given = labels(drawn.truth)
-        right, wrong = (account(drawn.opinions, drawn.y_test, given) for account in (as_right, as_wrong))
-        assert wrong.log_likelihood - right.log_likelihood < wrong.channel.charge
+        right, wrong = (fit(drawn.predictions, drawn.y_test, given) for fit in (fit_none_wrong, fit_some_wrong))
+        assert wrong.log_likelihood - right.log_likelihood < wrong.noise.charge
 
 
-def test_a_labeller_who_learns_from_all_labels_weighs_opinions_better_than_from_sixty() -> None:
-    """The surer opinion is the truth itself at twice its log odds: the best weights are ½ and 0."""
+def test_all_labels_calibrate_better_than_sixty() -> None:
+    """The surer predictor is the truth itself at twice its log odds: the best weights are ½ and 0."""
     far = []
     for seed in range(6):
         drawn = Drawn(seed, train=2000)
-        found = as_wrong(drawn.opinions, drawn.y_test, labels(drawn.given(even_rates(2, 0.1))))
-        far.append(np.abs(found.labeller.weights - [0.5, 0.0]).max())
+        found = fit_some_wrong(drawn.predictions, drawn.y_test, labels(drawn.given(even_rates(2, 0.1))))
+        far.append(np.abs(found.calibrated.weights - [0.5, 0.0]).max())
     assert max(far) < 0.15
 
 
@@ -135,22 +135,22 @@ def test_what_is_known_and_what_is_possible_is_kept() -> None:
     known = np.where(np.arange(600) < 50, drawn.truth, -1)
     possible = np.ones((600, 3), dtype=bool)
     possible[given != 2, 2] = False
-    found = as_wrong(drawn.opinions, drawn.y_test, labels(given, known=known, possible=possible))
-    np.testing.assert_array_equal(found.channel.posterior[:50].argmax(axis=1), drawn.truth[:50])
-    np.testing.assert_allclose(found.channel.posterior[:50].max(axis=1), 1.0)
+    found = fit_some_wrong(drawn.predictions, drawn.y_test, labels(given, known=known, possible=possible))
+    np.testing.assert_array_equal(found.noise.posterior[:50].argmax(axis=1), drawn.truth[:50])
+    np.testing.assert_allclose(found.noise.posterior[:50].max(axis=1), 1.0)
     unknown = np.arange(600) >= 50
-    assert found.channel.posterior[unknown & (given != 2), 2].max() < 1e-200
+    assert found.noise.posterior[unknown & (given != 2), 2].max() < 1e-200
 
 
-def test_of_very_many_rows_some_teach_and_all_are_accounted_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_very_many_rows_some_teach_and_all_get_a_posterior(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = Drawn(1, train=2000)
     given = labels(drawn.given(even_rates(2, 0.15)))
-    whole = as_wrong(drawn.opinions, drawn.y_test, given)
-    monkeypatch.setattr(speakers, "MOST_ROWS", 500)
-    some, heard = given.few(drawn.opinions)
+    whole = fit_some_wrong(drawn.predictions, drawn.y_test, given)
+    monkeypatch.setattr(held_out, "MOST_ROWS", 500)
+    some, of_these = sampled(given, drawn.predictions)
     assert len(some.rows) == 500
-    assert len(heard[0].train) == 500
-    found = as_wrong(drawn.opinions, drawn.y_test, given)
-    assert found.channel.posterior.shape == (2000, 2)
-    assert 0 < np.abs(found.labeller.weights - whole.labeller.weights).max() < 0.3
-    np.testing.assert_allclose(found.channel.rates, whole.channel.rates, atol=0.03)
+    assert len(of_these[0].train) == 500
+    found = fit_some_wrong(drawn.predictions, drawn.y_test, given)
+    assert found.noise.posterior.shape == (2000, 2)
+    assert 0 < np.abs(found.calibrated.weights - whole.calibrated.weights).max() < 0.3
+    np.testing.assert_allclose(found.noise.rates, whole.noise.rates, atol=0.03)

@@ -1,0 +1,102 @@
+"""Calibration: how far each predictor is believed, learned from labels.
+
+Those of the test set are trusted. Training labels can teach as well, as far as it is known how they came about: with
+noise rates R(y | k) the given label y_i speaks for each true class k by as much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import log_softmax
+
+from psidebug import policy
+from psidebug.evidence.held_out import Floats, Predictions
+from psidebug.task.labels import Codes
+
+
+@dataclass(frozen=True, eq=False)
+class Calibrated:
+    """P(k | x) ∝ exp(b_k + Σ_j a_j log p_j(k | x)), with a_j ≥ 0 and b that give the test labels the most likelihood.
+
+    A predictor that is too sure of itself is tempered (a < 1), one that always prefers a class is put right (b), and
+    one that knows nothing is ignored (a = 0); it takes few test points to learn that.
+    """
+
+    names: tuple[str, ...]
+    weights: Floats
+    bias: Floats
+    train: Floats
+    """Log probabilities (N, K) of the true label of every training row."""
+    test: Floats
+    """The same of every test row, by predictors that did not see its label."""
+
+    @property
+    def parameters(self) -> int:
+        """How many numbers were learned from the test labels."""
+        return int((self.weights > policy.LEAST_WEIGHT).sum()) + len(self.bias) - 1
+
+    @property
+    def unused(self) -> tuple[str, ...]:
+        """Predictors that count for nothing."""
+        return tuple(
+            name for name, weight in zip(self.names, self.weights, strict=True) if weight <= policy.LEAST_WEIGHT
+        )
+
+    def applied_to(self, predictions: Sequence[Predictions]) -> Calibrated:
+        """The same weights and biases for predictions of other rows."""
+        return _combine(predictions, self.weights, self.bias)
+
+
+def calibrate(
+    predictions: Sequence[Predictions],
+    test_codes: Codes,
+    train_likelihood: Floats | None = None,
+    start: Calibrated | None = None,
+) -> Calibrated:
+    """Learn a and b by penalised maximum likelihood, of the test labels and of the training labels if they may teach:
+
+        Σ_t log P(y_t | x_t) + Σ_i log Σ_k P(k | x_i) R(y_i | k),
+
+    subject to a ≥ 0. ``train_likelihood`` (N, K) is R(y_i | k), how likely the given label of each training row is for
+    each class that may be the true one; without it the problem is convex.
+    """
+    logs = np.stack([each.test for each in predictions])
+    count, _, size = logs.shape
+    likelihood = np.eye(size)[test_codes]
+    if train_likelihood is not None:
+        logs = np.concatenate([logs, np.stack([each.train for each in predictions])], axis=1)
+        likelihood = np.concatenate([likelihood, train_likelihood])
+    mean = np.full(count, 1.0 / count)
+
+    def loss(values: Floats) -> tuple[float, Floats]:
+        weights, bias = values[:count], values[count:]
+        probability = np.exp(_combined(logs, weights, np.append(0.0, bias)))
+        joint = probability * likelihood
+        total = np.maximum(joint.sum(axis=1), 1e-300)
+        residual = probability - joint / total[:, None]
+        away = weights - mean
+        penalty = 0.5 * policy.WEIGHT_PRIOR * float(away @ away) + 0.5 * policy.BIAS_PRIOR * float(bias @ bias)
+        slope = np.append(
+            np.einsum("jtk,tk->j", logs, residual) + policy.WEIGHT_PRIOR * away,
+            residual.sum(axis=0)[1:] + policy.BIAS_PRIOR * bias,
+        )
+        return penalty - float(np.log(total).sum()), slope
+
+    first = np.append(mean, np.zeros(size - 1)) if start is None else np.append(start.weights, start.bias[1:])
+    bounds = [(0.0, None)] * count + [(None, None)] * (size - 1)
+    best = minimize(loss, first, jac=True, method="L-BFGS-B", bounds=bounds).x
+    return _combine(predictions, best[:count], np.append(0.0, best[count:]))
+
+
+def _combine(predictions: Sequence[Predictions], weights: Floats, bias: Floats) -> Calibrated:
+    train = _combined(np.stack([each.train for each in predictions]), weights, bias)
+    test = _combined(np.stack([each.test for each in predictions]), weights, bias)
+    return Calibrated(tuple(each.name for each in predictions), weights, bias, train, test)
+
+
+def _combined(logs: Floats, weights: Floats, bias: Floats) -> Floats:
+    return np.asarray(log_softmax(np.tensordot(weights, logs, axes=1) + bias, axis=1))

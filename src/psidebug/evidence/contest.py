@@ -1,0 +1,244 @@
+"""Hypotheses are weighed in one currency: the held-out log likelihood of all labels, in nats,
+
+    E = Σ_i log Σ_k P(k | x_i) R_g(i)(y_i | k)  +  Σ_t log P(y_t | x_t),
+
+training labels through the noise rates of their group, test labels as they are. The predictors P of a hypothesis never
+learn from the slices that it accuses. The baseline, "the labels are right", is R = 1. What a hypothesis gains on that
+must exceed its charge: log(conditions looked at) for each slice, ½ log n for each rate, and (N/M) χ²/2 for the p
+numbers that calibrate the predictors on M test points and are then applied to N training rows: what chance gains on
+clean labels, by the 95% point of χ² with p degrees of freedom. Scattered errors are weighed once more by
+:mod:`psidebug.evidence.joint_fit`, which also learns from the training labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from scipy.stats import chi2
+
+from psidebug import policy
+from psidebug.evidence.calibration import Calibrated, calibrate
+from psidebug.evidence.held_out import Floats, Mask, Predictions
+from psidebug.evidence.hypotheses import Hypothesis
+from psidebug.evidence.joint_fit import GivenLabels, JointFit, fit_none_wrong, fit_some_wrong
+from psidebug.evidence.noise_rates import NoiseFit, even_rates, fit_rates, log_likelihood, with_rates
+from psidebug.evidence.predictors import Predictors
+from psidebug.slices.slices import Slice
+from psidebug.task.labels import Codes
+from psidebug.task.task import Task
+
+
+@dataclass(frozen=True, eq=False)
+class Contest:
+    """What all hypotheses about the labels of a task are weighed with."""
+
+    task: Task
+    labels: GivenLabels
+    """Of all training rows, as they came."""
+    stated: Floats | None
+    """A prior (N, K) that the user gave."""
+    predictors: Predictors
+    """Those that are worth training again."""
+    predictions: Sequence[Predictions]
+    """By everyone, trained on all labels."""
+    calibrated: Calibrated
+    """These, calibrated on the test labels alone."""
+
+    @classmethod
+    def of(cls, task: Task, predictors: Predictors, stated: Floats | None = None) -> Contest:
+        """Trains every predictor once."""
+        predictions = predictors.predict(np.zeros(len(task.train), dtype=bool))
+        calibrated = calibrate(predictions, task.test.codes)
+        predictors = predictors.without(calibrated.unused)
+        return cls(task, _given(task, stated), stated, predictors, predictions, calibrated)
+
+    @cached_property
+    def baseline(self) -> float:
+        """Log likelihood of all labels if they are right."""
+        return log_likelihood(self.calibrated.train, self.labels.codes) + self.of_test(self.calibrated)
+
+    @cached_property
+    def undecided(self) -> Mask:
+        """Rows whose true label may be another than the given one."""
+        possible = self.labels.possible
+        return np.ones(len(self.labels.codes), dtype=bool) if possible is None else possible.sum(axis=1) > 1
+
+    @property
+    def miscalibration(self) -> float:
+        """What chance gains for each row by the biases of the classes, K-1 numbers calibrated on M test points."""
+        return chance(self.task.encoding.size - 1) / len(self.task.test)
+
+    def of_test(self, calibrated: Calibrated) -> float:
+        """Log likelihood of the test labels."""
+        return log_likelihood(calibrated.test, self.task.test.codes)
+
+    def undecided_in(self, own: Mask) -> GivenLabels:
+        """The labels of these rows that may be wrong, in an order that does not depend on how the rows came."""
+        order = self.task.in_order_of_ids
+        return self.labels.at(order[(own & self.undecided)[order]])
+
+
+def scattered(contest: Contest) -> Hypothesis:
+    """Errors here and there, at rates that depend on the classes alone."""
+    return _weighed(contest, (), contest.calibrated)
+
+
+def scattered_jointly(contest: Contest, by_test_labels: Hypothesis) -> tuple[Hypothesis, float | None]:
+    """Scattered errors by the joint fit, if that explains the labels; and the nats that slices must then exceed.
+
+    It knows more, and is believed where errors gain more nats than they cost. Where they do not, labels that are wrong
+    together may have taught it, and who trusts the test labels alone is the better witness; unless that one has nothing
+    to tell either, and errors gain a little. The evidence is that of the fit which says more of it.
+    """
+    if contest.stated is not None:
+        return by_test_labels, None
+    given = contest.undecided_in(by_test_labels.groups == 0)
+    right, wrong = _joint_fits(contest, contest.predictions, given)
+    evidence, charge = wrong.log_likelihood - right.log_likelihood, wrong.noise.charge
+    if evidence <= charge and (by_test_labels.likely or evidence <= policy.LEAST_JOINT_GAIN):
+        return by_test_labels, None
+    bar = wrong.log_likelihood - charge if evidence > charge else None
+    posterior = np.eye(contest.task.encoding.size)[contest.labels.codes]
+    posterior[given.rows] = wrong.noise.posterior
+    if evidence - charge < by_test_labels.surplus:
+        evidence, charge = by_test_labels.evidence, by_test_labels.charge
+    hypothesis = replace(
+        by_test_labels,
+        calibrated=wrong.calibrated,
+        rates=(wrong.noise.rates,),
+        posterior=posterior,
+        evidence=evidence,
+        charge=charge,
+        miscalibration=0.0,  # what is uncertain about the calibration was weighed with the rates
+    )
+    return hypothesis, bar
+
+
+def predictions_without(contest: Contest, slices: Sequence[Slice]) -> list[Predictions]:
+    """By predictors that learn from no label inside these slices, unless too little would be left."""
+    inside = np.logical_or.reduce([each.everyone(contest.task) for each in slices])
+    codes = contest.task.train.codes
+    enough = inside.mean() <= policy.MOST_EXCLUDED and set(codes[~inside].tolist()) == set(codes.tolist())
+    return contest.predictors.predict(inside if enough else np.zeros_like(inside))
+
+
+def mislabelled(contest: Contest, slices: Sequence[Slice], predictions: Sequence[Predictions]) -> Hypothesis:
+    """These slices have rates of their own, whatever happens elsewhere; with the predictions without them."""
+    return _weighed(contest, tuple(slices), calibrate(predictions, contest.task.test.codes))
+
+
+def joint_surplus(contest: Contest, accused: Hypothesis, predictions: Sequence[Predictions]) -> float:
+    """Log likelihood less charges of a hypothesis of mislabelled slices, by the joint fit of all other labels."""
+    right, wrong = _joint_fits(contest, predictions, contest.undecided_in(accused.groups == 0))
+    total = max(right.log_likelihood, wrong.log_likelihood - wrong.noise.charge)
+    calibrated = (right if total == right.log_likelihood else wrong).calibrated
+    for group, each in enumerate(accused.slices, start=1):
+        own = (accused.groups == group) & contest.undecided
+        noise = _rates(contest, calibrated.train[own], own)
+        total += noise.log_likelihood - noise.charge - _choice(each)
+    return total
+
+
+def promise(contest: Contest, suspect: Slice, by: Hypothesis) -> float:
+    """Nats that rates of its own would gain for a slice, with nothing trained anew; less the charge for choosing it."""
+    members = suspect.everyone(contest.task)
+    if members.all() or not members.any():
+        return -np.inf
+    given, logs = contest.labels.codes[members], by.calibrated.train[members]
+    alone = _rates(contest, logs, members)
+    before = sum(
+        with_rates(logs[part], given[part], rates).log_likelihood
+        for group, rates in enumerate(by.rates)
+        if (part := by.groups[members] == group).any()
+    )
+    return alone.log_likelihood - before - _choice(suspect) - alone.charge
+
+
+def chance(parameters: int) -> float:
+    """Nats that so many parameters gain by chance: χ² / 2 at its 95% point."""
+    return 0.5 * float(chi2.ppf(policy.CHANCE_QUANTILE, parameters))
+
+
+def _weighed(contest: Contest, slices: tuple[Slice, ...], calibrated: Calibrated) -> Hypothesis:
+    given, known, size = contest.labels.codes, contest.labels.known, contest.task.encoding.size
+    groups = np.zeros(len(given), dtype=np.intp)
+    for number, each in enumerate(slices, start=1):
+        groups[each.everyone(contest.task)] = number
+    posterior, rates, total = np.empty((len(given), size)), [], 0.0
+    calibration = chance(max(calibrated.parameters, 1)) * len(given) / len(contest.task.test)
+    charge = calibration + sum(map(_choice, slices))
+    for group in range(len(slices) + 1):
+        own = groups == group
+        logs, codes = calibrated.train[own], given[own]
+        if group == 0 and contest.stated is not None:
+            noise = _stated_rates(logs, codes, contest.stated[own])
+        else:
+            noise = _rates(contest, logs, own)
+            gain = noise.log_likelihood - log_likelihood(logs, codes)
+            if slices and group == 0 and gain <= calibration + noise.charge:  # what chance would gain elsewhere
+                noise = with_rates(logs, codes, even_rates(size, policy.RATE_ELSEWHERE))
+        posterior[own] = noise.posterior
+        rates.append(noise.rates)
+        total += noise.log_likelihood
+        charge += noise.charge
+    if known is not None:  # also where rates were not learned
+        posterior[known >= 0] = np.eye(size)[known[known >= 0]]
+    return Hypothesis(
+        slices,
+        calibrated,
+        groups,
+        tuple(rates),
+        posterior,
+        evidence=total + contest.of_test(calibrated) - contest.baseline,
+        charge=charge,
+        possible=contest.labels.possible,
+        stated=contest.stated is not None,
+        miscalibration=contest.miscalibration,
+    )
+
+
+def _rates(contest: Contest, logs: Floats, own: Mask) -> NoiseFit:
+    labels = contest.labels.at(own)
+    return fit_rates(logs, labels.codes, labels.known, labels.possible, miscalibration=contest.miscalibration)
+
+
+def _stated_rates(logs: Floats, given: Codes, stated: Floats) -> NoiseFit:
+    """What the user states is P(true label | given label) row by row: with it the rates need not be learned."""
+    size, shares = logs.shape[1], np.exp(logs).mean(axis=0)
+    joint = logs + (np.log(np.maximum(stated, 1e-300)) - np.log(np.maximum(shares, 1e-6)))
+    joint = np.exp(joint - joint.max(axis=1, keepdims=True))
+    posterior = joint / joint.sum(axis=1, keepdims=True)
+    counts = posterior.T @ np.eye(size)[given] + np.eye(size)
+    rates = counts / counts.sum(axis=1, keepdims=True)
+    return NoiseFit(rates, posterior, with_rates(logs, given, rates).log_likelihood)
+
+
+def _joint_fits(contest: Contest, predictions: Sequence[Predictions], given: GivenLabels) -> tuple[JointFit, JointFit]:
+    test_codes = contest.task.test.codes
+    return fit_none_wrong(predictions, test_codes, given), fit_some_wrong(predictions, test_codes, given)
+
+
+def _choice(suspect: Slice) -> float:
+    return float(np.log(suspect.looked))
+
+
+def _given(task: Task, stated: Floats | None) -> GivenLabels:
+    """The labels as they came, with those that a person has settled, and which classes the others may have.
+
+    A stated prior may rule classes out; and of a class with hardly any test rows the labels stay, and none becomes it.
+    """
+    given, classes = task.train.codes, np.arange(task.encoding.size)
+    possible = None if stated is None else np.asarray(stated > 0)
+    untested = np.bincount(task.test.codes, minlength=len(classes)) < policy.LEAST_TEST_ROWS_OF_A_CLASS
+    if untested.any():
+        possible = np.ones((len(given), len(classes)), dtype=bool) if possible is None else possible
+        possible[untested[given]] = False
+        possible[:, untested] = False
+        possible[np.arange(len(given)), given] = True
+    known = None if task.known is None else np.where(task.known, given, -1)
+    if known is not None and possible is not None:
+        possible |= known[:, None] == classes
+    return GivenLabels(task.as_it_came.train.codes, np.arange(len(given)), known, possible)
