@@ -10,9 +10,10 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import psidebug
-from psidebug.diagnosis.curve import BLIND, SHARES, Curve, curve_of, fewest
-from psidebug.diagnosis.verification import ErrorRate, Judge, Verification
+from psidebug.diagnosis.curve import BLIND, SHARES, curve_of, fewest
+from psidebug.diagnosis.verification import Judge
 from psidebug.errors import LearnerFailed
+from psidebug.findings import Curve, ErrorRate, Verification
 from psidebug.task.task import Task
 from tests.conftest import Planted
 

@@ -25,8 +25,9 @@ from psidebug.diagnosis.repair import (
     relabelled,
     told,
 )
-from psidebug.diagnosis.verification import ErrorRate, Judge, Verification
+from psidebug.diagnosis.verification import Judge
 from psidebug.evidence.hypotheses import Hypothesis
+from psidebug.findings import ErrorRate, Verification
 from psidebug.slices.conditions import Condition
 from psidebug.slices.slices import Slice
 from psidebug.task.task import Task
@@ -115,7 +116,10 @@ def test_the_diagnosis_applies_the_rule_to_what_was_tried(planted: Planted) -> N
     surplus = [each.hypothesis.evidence - each.hypothesis.charge for each in found.tried if each.hypothesis]
     assert len(surplus) == len(found.tried) > 1
     assert surplus == sorted(surplus, reverse=True)
-    assert found.correction is best_of(found.tried)
+    best = best_of(found.tried)
+    assert best is not None
+    assert found.correction is not None
+    assert found.correction.verified is best.verified
     assert found.correction is not None
     changed = found.repaired_labels != planted.y_train
     assert changed.sum() == found.corrected == found.correction.verified.corrected

@@ -4,49 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from psidebug.diagnosis.verification import Judge, Verification
+from psidebug.diagnosis.verification import Judge
 from psidebug.errors import LearnerFailed
+from psidebug.findings.effects import Floats
+from psidebug.findings.findings import Curve, Point, Rows
 from psidebug.task.labels import Codes
 from psidebug.task.task import Task
 
-Rows = npt.NDArray[np.intp]
-Floats = npt.NDArray[np.float64]
 SHARES = (0.25, 0.5, 0.75, 1.0, 1.5)
 """Of the number that the evidence says are wrong."""
 BLIND = (0.01, 0.03, 0.1)
 """Shares of the training rows to try where nothing says how many are wrong."""
-
-
-@dataclass(frozen=True, eq=False)
-class Point:
-    """The first ``corrected`` suspects corrected."""
-
-    corrected: int
-    ps: float
-    """Of the last of them: the threshold τ that corrects just these."""
-    p_wrong: float
-    verified: Verification
-
-
-@dataclass(frozen=True, eq=False)
-class Curve:
-    """Points by number of corrections, the first without any; ``wrong`` says which test rows each leaves wrong."""
-
-    points: tuple[Point, ...]
-    wrong: npt.NDArray[np.bool_]
-    """(points, M)."""
-    minimum: int
-    """Which point has the fewest errors on the test set."""
-    chosen: int
-    """Which point has the fewest corrections within one standard error of that."""
-    reported: float
-    """Error rate of such a choice made on one half of the test set, on the other half: the test rows that choose the
-    threshold are not those that report it."""
 
 
 def curve_of(
@@ -66,23 +38,20 @@ def curve_of(
     )
     counts = sorted({count for count in counts if 0 < count <= len(order)})
     before = judge.verify(task.train.codes)
-    points, wrong = [Point(0, 1.0, 1.0, before)], [before.wrong_after]
+    points = [Point(0, 1.0, 1.0, before)]
     for done, count in enumerate(counts, start=1):
         tick("threshold", done, len(counts))
         codes = task.train.codes.copy()
         codes[order[:count]] = proposed[order[:count]]
         last = order[count - 1]
         with suppress(LearnerFailed):
-            effect = judge.verify(codes)
-            points.append(Point(count, float(ps[last]), float(p_wrong[last]), effect))
-            wrong.append(effect.wrong_after)
-    table = np.stack(wrong)
+            points.append(Point(count, float(ps[last]), float(p_wrong[last]), judge.verify(codes)))
+    table = np.stack([point.verified.wrong_after for point in points])
     halves = np.random.default_rng(task.seed).permutation(table.shape[1]) % 2
     # Of a single row one half is empty: nothing chooses, so nothing is corrected.
     errors = [table[fewest(table[:, halves == half]), halves != half] for half in (0, 1)]
     return Curve(
         points=tuple(points),
-        wrong=table,
         minimum=int(table.sum(axis=1).argmin()),
         chosen=fewest(table),
         reported=float(np.concatenate(errors).mean()),

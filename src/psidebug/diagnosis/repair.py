@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from psidebug.diagnosis.verification import Judge, Verification
+from psidebug.diagnosis.verification import Judge
 from psidebug.errors import LearnerFailed
 from psidebug.evidence.hypotheses import LEAST_TEST_ROWS_OF_A_CLASS, Competition, Hypothesis
 from psidebug.evidence.opinions import Panel
 from psidebug.evidence.rates import Floats
+from psidebug.findings.effects import Verification
 from psidebug.inference.estimates import Estimates
 from psidebug.slices.shift import shifted_slices
 from psidebug.slices.slices import Slice, common_slices

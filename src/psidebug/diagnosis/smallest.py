@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from psidebug.diagnosis.verification import Judge, Verification
+from psidebug.diagnosis.verification import Judge
 from psidebug.errors import LearnerFailed
+from psidebug.findings.effects import Verification
 from psidebug.graybox.protocol import GrayBox
 from psidebug.task.labels import Codes
 from psidebug.task.task import Task

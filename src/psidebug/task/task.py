@@ -7,7 +7,7 @@ fitted, and the bugs are test rows that it misclassifies.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -23,21 +23,12 @@ from psidebug.errors import (
     UnsupportedFeatures,
 )
 from psidebug.task import learner as learners
+from psidebug.task.data import Data
+from psidebug.task.data import LabelledSet as LabelledSet
 from psidebug.task.encoders import Encoded, encoded
 from psidebug.task.labels import Codes, Encoding, encoding_of, listed
 from psidebug.task.rows import bugs_of, ids_of, places_of, positions_of
 from psidebug.task.tables import Table, as_table, row_count, same_columns, take
-
-
-@dataclass(frozen=True, eq=False)
-class LabelledSet:
-    """Rows with their labels: Γ, Δ or the validation set."""
-
-    features: Table
-    codes: Codes
-
-    def __len__(self) -> int:
-        return len(self.codes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,6 +133,11 @@ class Task:
             known=settled,
             came=came,
         )
+
+    @cached_property
+    def data(self) -> Data:
+        """The rows alone, without the learner."""
+        return Data(**{each.name: getattr(self, each.name) for each in fields(Data) if hasattr(self, each.name)})
 
     def positions(self, rows: Iterable[Any]) -> npt.NDArray[np.intp]:
         """Positions of the training rows with these ids; or where one True or False per training row is True."""
