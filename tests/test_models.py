@@ -370,5 +370,5 @@ def test_a_pipeline_for_mixed_columns_goes_through_a_run(planted: Planted, tmp_p
     found = psidebug.debug(model, *data, check_fidelity=False, rng=0)
     found.save(tmp_path / "run")
     run = psidebug.Diagnosis.load(tmp_path / "run")
-    rows = run.rows[run.order[:6]].tolist()
+    rows = run.data.rows[run.order[:6]].tolist()
     assert str(run.verify(rows)) == str(found.verify(rows))

@@ -83,6 +83,26 @@ class Prior:
             log_moves = np.log(self.moves)
         return np.asarray(log_moves[np.arange(self.size), worlds].sum(axis=1))
 
+    def sparing(self, known: npt.NDArray[np.bool_] | None) -> Prior:
+        """The prior under which these labels (N,) never move, since they are facts."""
+        if known is None:
+            return self
+        return Prior(self.given, np.where(known[:, None], np.eye(self.classes)[self.given], self.moves))
+
+    def carried(self, codes: Codes) -> Prior:
+        """The prior after some labels were corrected: what may be wrong, how often, and in which direction, stays.
+
+        Of a label that is another one now the rate stays, at most one half, and it moves to the other classes in
+        proportion to what was thought of each; most often back.
+        """
+        changed = codes != self.given
+        if not changed.any():
+            return self
+        rates = np.minimum(self.rates[changed], 0.5)
+        moves = self.moves.copy()
+        moves[changed] = noise(codes[changed], self.classes, rates, self.moves[changed]).moves
+        return Prior(codes, moves)
+
     def tilted(self, exponents: Floats) -> Prior:
         """The prior with label i's class k made exp(exponents[i, k]) times as likely, then normalised."""
         with np.errstate(divide="ignore"):

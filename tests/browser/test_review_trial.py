@@ -43,7 +43,7 @@ def test_a_class_called_3_has_the_key_3(chromium: Browser, tmp_path: Path) -> No
 
 
 def test_many_are_corrected_where_they_are_probably_wrong_unless_all_are_asked_for(room: Room, arrive: Arrive) -> None:
-    members = room.desk.run.members(0)
+    members = room.desk.findings.slices[0].members(room.desk.run.data)
     room.desk.queue.p_wrong[members[:9]] = 0.2
     wrong = members[room.desk.queue.p_wrong[members] > 0.5].tolist()
     ann = arrive()

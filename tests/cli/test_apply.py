@@ -76,10 +76,10 @@ def applied(folder: Path, name: str, *more: str) -> str:
 
 def expected(run: Run) -> dict[int, Any]:
     """Position → label, of the first suspects."""
-    codes = run.files.codes(run.files.labels, "proposed")
-    found = {int(place): run.encoding.classes[codes[place]] for place in run.order[:TOP]}
+    codes = run.proposed
+    found = {int(place): run.findings.encoding.classes[codes[place]] for place in run.order[:TOP]}
     assert len(found) == TOP
-    assert all(run.given[place] != codes[place] for place in found)
+    assert all(run.findings.labels.given[place] != codes[place] for place in found)
     return found
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+import psidebug
 from psidebug.cli import COMMANDS
 from psidebug.cli.keys import KEYS
 from psidebug.report import summarise
@@ -55,10 +56,10 @@ def test_suspects(folder_with_run: Path, run: Run) -> None:
     ran = psi("suspects", "psi-run", "--top", "7", folder=folder_with_run)
     lines = [line.split() for line in ran.out.splitlines()]
     assert lines[0] == ["row", "given", "proposed", "p_wrong", "ps"]
-    assert [line[0] for line in lines[1:]] == [str(row) for row in run.rows[run.order[:7]]]
+    assert [line[0] for line in lines[1:]] == [str(row) for row in run.findings.labels.rows[run.order[:7]]]
     assert f"7 of {len(run.order)} suspects" in ran.err
     data = answer(folder_with_run, "suspects", "psi-run", "--top", "7")
-    assert [each["row"] for each in data["suspects"]] == run.rows[run.order[:7]].tolist()
+    assert [each["row"] for each in data["suspects"]] == run.findings.labels.rows[run.order[:7]].tolist()
     assert data["of"] == len(run.order)
     whole = psi("suspects", "psi-run", "--format", "json", folder=folder_with_run)
     assert len(json.loads(whole.out)["suspects"]) == len(run.order)
@@ -71,7 +72,7 @@ def test_suspects_in_a_file(folder_with_run: Path, run: Run, tmp_path: Path, nam
     assert (ran.code, ran.out) == (0, "")
     read: dict[str, Any] = {"csv": pl.read_csv, "gz": pl.read_csv, "parquet": pl.read_parquet, "jsonl": pl.read_ndjson}
     table = read[name.rsplit(".", 1)[1]](path)
-    assert table["row"].to_list() == run.rows[run.order[:5]].tolist()
+    assert table["row"].to_list() == run.findings.labels.rows[run.order[:5]].tolist()
     assert {"income", "city", "since", "source"} <= set(table.columns)
     again = psi("suspects", "psi-run", "--top", "5", "--format", "csv", folder=folder_with_run)
     assert [line["row"] for line in csv.DictReader(again.out.splitlines())] == [str(row) for row in table["row"]]
@@ -88,27 +89,27 @@ def test_slices(folder_with_run: Path, run: Run) -> None:
     assert "city = Pune, labelled no" in psi("slices", "psi-run", folder=folder_with_run).out
     (first, *_) = answer(folder_with_run, "slices", "psi-run")
     assert (first["slice"], first["condition"], first["given"]) == (1, "city = Pune", "no")
-    assert first["rows"] == len(run.members(0))
+    assert first["rows"] == len(run.findings.slices[0].members(run.data))
 
 
 def test_explain_knows_test_rows_by_their_ids(folder_with_run: Path, run: Run) -> None:
     """The test file's own ids, 2000 to 2159."""
     ids = people(160, seed=2)["id"].tolist()
-    assert run.test_rows.tolist() == ids
-    bugs = [ids[bug] for bug in run.bugs]
+    assert run.findings.predictions.rows.tolist() == ids
+    bugs = [ids[bug] for bug in run.findings.predictions.bugs]
     listed = answer(folder_with_run, "explain", "psi-run")
     assert [each["test_row"] for each in listed] == bugs
-    assert [each["position"] for each in listed] == run.bugs.tolist()
+    assert [each["position"] for each in listed] == run.findings.predictions.bugs.tolist()
     shown = psi("explain", "psi-run", folder=folder_with_run).out.splitlines()
     assert [line.split()[0] for line in shown[1:]] == [str(bug) for bug in bugs]
     data = answer(folder_with_run, "explain", "psi-run", str(bugs[1]), "--top", "3")
-    told = run.explain(int(run.bugs[1]))
-    assert (data["test_row"], data["position"]) == (bugs[1], run.bugs[1])
-    assert data["told"] == str(told).replace(f"Test row {run.bugs[1]} ", f"Test row {bugs[1]} ")
+    told = psidebug.Diagnosis.saved(run).explain(int(run.findings.predictions.bugs[1]))
+    assert (data["test_row"], data["position"]) == (bugs[1], run.findings.predictions.bugs[1])
+    assert data["told"] == str(told).replace(f"Test row {run.findings.predictions.bugs[1]} ", f"Test row {bugs[1]} ")
     assert [each["row"] for each in data["causes"]] == told.causes["row"].to_list()[:3]
     text = psi("explain", "psi-run", str(bugs[1]), folder=folder_with_run).out
     assert f"Test row {bugs[1]} is labelled" in " ".join(text.split())
-    right = next(place for place in range(160) if place not in run.bugs)
+    right = next(place for place in range(160) if place not in run.findings.predictions.bugs)
     said = failing(folder_with_run, "explain", "psi-run", str(ids[right]))
     assert "classified correctly" in said
     assert f"The misclassified ones are {bugs[0]}, {bugs[1]}" in said
@@ -124,10 +125,17 @@ def test_without_ids_a_test_row_is_its_position(folder: Path) -> None:
     path.write_text("\n".join(lines), encoding="utf-8")
     assert psi("debug", "train.csv", "test.csv", "--label", "label", "--id", "id", folder=folder).code == 0
     run = load_run(folder / "psi-run")
-    assert run.test_rows.tolist() == list(range(160))
+    assert run.findings.predictions.rows.tolist() == list(range(160))
     listed = answer(folder, "explain", "psi-run")
-    assert [each["test_row"] for each in listed] == [each["position"] for each in listed] == run.bugs.tolist()
-    assert answer(folder, "explain", "psi-run", str(run.bugs[0]))["test_row"] == run.bugs[0]
+    assert (
+        [each["test_row"] for each in listed]
+        == [each["position"] for each in listed]
+        == run.findings.predictions.bugs.tolist()
+    )
+    assert (
+        answer(folder, "explain", "psi-run", str(run.findings.predictions.bugs[0]))["test_row"]
+        == run.findings.predictions.bugs[0]
+    )
     assert "'9999' is not the position of a test row (there are 0 to 159)" in failing(
         folder, "explain", "psi-run", "9999"
     )
@@ -135,7 +143,7 @@ def test_without_ids_a_test_row_is_its_position(folder: Path) -> None:
 
 def test_the_report_names_bugs_files_and_the_day(folder_with_run: Path, run: Run) -> None:
     """Of a bug the page shows its id and the column that was kept from the model."""
-    summary = summarise(run)
+    summary = summarise(run.findings, run.data)
     table = people(160, seed=2)
     for bug in summary.bugs:
         place = table["id"].tolist().index(int(bug["row"]))
@@ -147,14 +155,14 @@ def test_the_report_names_bugs_files_and_the_day(folder_with_run: Path, run: Run
     page = (folder_with_run / "page.html").read_text(encoding="utf-8")
     header = re.sub(r"<[^>]+>", "", page[page.index('<p class="made">') : page.index('<p class="verdict">')])
     assert header.startswith("train.csv 240 training rowstest.csv 160 test rowsvalidation.csv 300 validation rows")
-    day = datetime.fromisoformat(run.created)
+    day = datetime.fromisoformat(run.findings.origin.created)
     assert f"{day.day} {day:%B %Y, %H:%M} UTC" in header
     assert str(folder_with_run) not in page
 
 
 def test_verify(folder_with_run: Path, run: Run, tmp_path: Path) -> None:
     data = answer(folder_with_run, "verify", "psi-run", "--top", "9")
-    effect = run.verify(run.rows[run.order[:9]].tolist())
+    effect = psidebug.Diagnosis.saved(run).verify(run.findings.labels.rows[run.order[:9]].tolist())
     assert data["correction"]["test_after"] == {"wrong": effect.correction.test_after.wrong, "of": 160}
     assert data["correction"]["corrected"] == 9
     assert effect.at_random is not None
@@ -164,14 +172,12 @@ def test_verify(folder_with_run: Path, run: Run, tmp_path: Path) -> None:
     assert whole["correction"]["test_after"]["wrong"] == run.correction.verified.test_after.wrong
     assert whole["proved"] is True
     sliced = answer(folder_with_run, "verify", "psi-run", "--slice", "1")
-    assert sliced["correction"]["corrected"] == int(
-        (run.files.labels["p_wrong"].to_numpy()[run.members(0)] > 0.5).sum()
-    )
+    assert sliced["correction"]["corrected"] == int((run.p_wrong[run.findings.slices[0].members(run.data)] > 0.5).sum())
 
 
 def test_rows_to_verify_may_come_in_any_file(folder_with_run: Path, run: Run, tmp_path: Path) -> None:
     """With or without labels, with or without a header, of one column or with ids in a column that is known."""
-    ids = run.rows[run.order[:3]].tolist()
+    ids = run.findings.labels.rows[run.order[:3]].tolist()
     plain = "\n".join(map(str, ids))
     texts = {
         "rows.txt": plain,
@@ -218,7 +224,7 @@ def test_verify_fails_a_pipeline_on_proved_errors_alone(folder_with_run: Path, r
     assert psi(*arguments, str(run.corrected - 1), folder=folder_with_run).code == 1
     assert psi(*arguments, str(run.corrected), folder=folder_with_run).code == 0
     assert psi(*arguments, str((run.corrected - 1) / 240), folder=folder_with_run).code == 1
-    (tmp_path / "one.txt").write_text(str(run.rows[run.order[-1]]))
+    (tmp_path / "one.txt").write_text(str(run.findings.labels.rows[run.order[-1]]))
     unproved = psi(*arguments, "0", "--rows", str(tmp_path / "one.txt"), folder=folder_with_run)
     assert unproved.code == 0, "one label that changes nothing proves nothing"
 
@@ -248,7 +254,7 @@ def test_apply_changes_the_labels_and_nothing_else(folder_with_run: Path, run: R
     assert answer(folder_with_run, "apply", "psi-run", "-o", str(path))["corrected"] == run.corrected
     before, after = lines_of(folder_with_run / "train.csv"), lines_of(path)
     assert list(after[0]) == list(before[0])
-    assert [line["label"] for line in after] == list(run.repaired_labels)
+    assert [line["label"] for line in after] == list(run.data.labels_like_given(run.findings.labels.repaired))
     assert [line | {"label": ""} for line in after] == [line | {"label": ""} for line in before]
     truth = people(240, seed=1)["label"]
     wrong = [sum(line["label"] != label for line, label in zip(each, truth, strict=True)) for each in (before, after)]
@@ -261,7 +267,7 @@ def test_apply_the_first_suspects_with_a_trace(folder_with_run: Path, run: Run, 
     psi("apply", "psi-run", "--top", "4", "--trace", "-o", str(path), folder=folder_with_run)
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     assert [place for place, line in enumerate(lines) if line["corrected"]] == sorted(run.order[:4].tolist())
-    assert [line["given"] for line in lines] == run.encoding.decode(run.given).tolist()
+    assert [line["given"] for line in lines] == run.findings.encoding.decode(run.findings.labels.given).tolist()
     piped = psi("apply", "psi-run", "--top", "4", "-o", "-", folder=folder_with_run)
     assert [line["label"] for line in csv.DictReader(piped.out.splitlines())] == [line["label"] for line in lines]
 
@@ -276,13 +282,15 @@ def test_apply_what_people_decided(debugged: tuple[Path, Ran], tmp_path: Path) -
     assert "nobody has decided" in failing(tmp_path, "apply", "psi-run", "--reviewed", "-o", "fixed.csv")
     assert not list((tmp_path / "psi-run").glob("*.sqlite")), "looking does not make a store"
     run = load_run(tmp_path / "psi-run")
-    given = run.encoding.decode(run.given).tolist()
+    given = run.findings.encoding.decode(run.findings.labels.given).tolist()
     other = {"yes": "no", "no": "yes"}
     first, second, third = run.order[:3].tolist()
     with open_store(tmp_path / "psi-run") as store:
-        store.record([Verdict(first, run.rows[first].item(), "correct", other[given[first]])], reviewer="ann")
-        store.record([Verdict(second, run.rows[second].item(), "keep", given[second])], reviewer="bob")
-        store.record([Verdict(third, run.rows[third].item(), "skip")], reviewer="bob")
+        store.record(
+            [Verdict(first, run.findings.labels.rows[first].item(), "correct", other[given[first]])], reviewer="ann"
+        )
+        store.record([Verdict(second, run.findings.labels.rows[second].item(), "keep", given[second])], reviewer="bob")
+        store.record([Verdict(third, run.findings.labels.rows[third].item(), "skip")], reviewer="bob")
     psi("apply", "psi-run", "--reviewed", "--trace", "-o", "fixed.csv", folder=tmp_path)
     lines = lines_of(tmp_path / "fixed.csv")
     assert [place for place, line in enumerate(lines) if line["label"] != given[place]] == [first]
@@ -296,11 +304,9 @@ def test_export(folder_with_run: Path, run: Run, tmp_path: Path) -> None:
         assert data["rows"] == len(run.order)
     assert len(json.loads((tmp_path / "t.json").read_text(encoding="utf-8"))) == len(run.order)
     assert '<Choice value="yes"/>' in (tmp_path / "t.xml").read_text()
-    assert pl.read_parquet(tmp_path / "t.parquet")["row"].to_list() == run.rows[run.order].tolist()
+    assert pl.read_parquet(tmp_path / "t.parquet")["row"].to_list() == run.findings.labels.rows[run.order].tolist()
     answer(folder_with_run, "export", "psi-run", "--format", "cleanlab", "-o", str(tmp_path / "c.csv"))
-    assert pl.read_csv(tmp_path / "c.csv")["is_label_issue"].sum() == int(
-        (run.files.labels["p_wrong"].to_numpy() > 0.5).sum()
-    )
+    assert pl.read_csv(tmp_path / "c.csv")["is_label_issue"].sum() == int((run.p_wrong > 0.5).sum())
     assert "every training row" in failing(
         folder_with_run, "export", "psi-run", "--format", "cleanlab", "--top", "3", "-o", str(tmp_path / "c.csv")
     )
@@ -342,7 +348,7 @@ def test_the_json_of_every_command_has_the_keys_of_the_manual(folder_with_run: P
         assert ran.code == 0, ran.err
         return strict(ran.out)
 
-    bug = str(run.test_rows[run.bugs[0]])
+    bug = str(run.findings.predictions.rows[run.findings.predictions.bugs[0]])
     suspects, verified = told("suspects", "psi-run", "--top", "2"), told("verify", "psi-run", "--top", "2")
     slices, bugs, explained = told("slices", "psi-run"), told("explain", "psi-run"), told("explain", "psi-run", bug)
     found = {
@@ -411,4 +417,4 @@ def test_a_table_on_stdout_is_not_called_json(folder_with_run: Path, kind: str) 
 
 def test_the_seed_that_is_shown_is_the_one_to_give_again(run: Run) -> None:
     assert run.settings["seed"] == "0"
-    assert summarise(run).origin["seed"] == "0"
+    assert summarise(run.findings, run.data).origin["seed"] == "0"

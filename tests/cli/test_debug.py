@@ -58,9 +58,9 @@ def test_what_was_built_is_told_column_by_column(debugged: tuple[Path, Ran]) -> 
 def test_the_run_and_the_page_are_there(debugged: tuple[Path, Ran]) -> None:
     folder, _ = debugged
     run = load_run(folder / "psi-run")
-    assert run.record["source"]["label"] == "label"
-    assert run.record["source"]["columns"] == ["id", "income", "city", "since", "source", "label"]
-    assert set(run.rows.tolist()) == set(range(1000, 1240))
+    assert run.findings.origin.source["label"] == "label"
+    assert run.findings.origin.source["columns"] == ["id", "income", "city", "since", "source", "label"]
+    assert set(run.findings.labels.rows.tolist()) == set(range(1000, 1240))
     assert "city = Pune" in (folder / "page.html").read_text(encoding="utf-8")
     assert not [path for path in folder.iterdir() if "partial" in path.name]
 
@@ -71,7 +71,7 @@ def test_json_says_the_same(folder: Path, debugged: tuple[Path, Ran]) -> None:
     run = load_run(debugged[0] / "psi-run")
     assert found["verdict"] == run.verdict
     assert found["corrected"] == run.corrected > 10
-    assert [each["row"] for each in found["suspects"][:50]] == run.rows[run.order[:50]].tolist()
+    assert [each["row"] for each in found["suspects"][:50]] == run.findings.labels.rows[run.order[:50]].tolist()
     assert found["run"] == "psi-run"
     assert found["failed"] is False
     assert {*found} == {*KEYS["debug"]}
@@ -161,7 +161,7 @@ main()
 def test_a_kill_in_the_midst_of_writing_leaves_the_old_run_or_none(folder: Path, before: str) -> None:
     if before != "nothing":
         assert psi(*DEBUG, folder=folder).code == 0
-    old = load_run(folder / "psi-run").record if before != "nothing" else None
+    old = load_run(folder / "psi-run").files.record if before != "nothing" else None
     running = started(folder, [sys.executable, "-c", HELD])
     assert running.stderr is not None
     while "tables are written" not in (line := running.stderr.readline()):
@@ -172,7 +172,7 @@ def test_a_kill_in_the_midst_of_writing_leaves_the_old_run_or_none(folder: Path,
     if old is None:
         assert not (folder / "psi-run").exists()
     else:
-        assert load_run(folder / "psi-run").record == old
+        assert load_run(folder / "psi-run").files.record == old
     assert psi(*DEBUG, folder=folder).code == 0, "what a killed process left is no hindrance"
     assert "city = Pune" in load_run(folder / "psi-run").verdict
 
@@ -213,7 +213,7 @@ def test_your_own_model_from_a_file(folder: Path) -> None:
     found = json.loads(psi(*arguments, "--model", "model.skops", "-o", "r", folder=folder).out)
     assert re.search(r"b > 0\.\d+, labelled 'down'", found["verdict"])
     assert found["built"] == []
-    assert load_run(folder / "r").features.shape == (200, 2)
+    assert load_run(folder / "r").data.train.features.shape == (200, 2)
     wrong = psi("debug", "train.csv", "test.csv", "--label", "label", "--model", "model.skops", folder=folder)
     assert wrong.code == 2
     assert "fitted on the column 'b', which train.csv does not have" in wrong.err
@@ -312,11 +312,14 @@ def test_pictures_of_training_and_test_rows_are_on_the_page_of_a_run(folder: Pat
     arguments = ("train.parquet", "test.parquet", "--label", "label", "--id", "id", "--image", "picture")
     assert psi("debug", *arguments, folder=folder).code == 0
     run = load_run(folder / "psi-run")
-    shown = {"train": views(run, "train", [7])[0], "test": views(run, "test", [7])[0]}
+    shown = {
+        "train": views(run.findings, run.data, "train", [7])[0],
+        "test": views(run.findings, run.data, "test", [7])[0],
+    }
     for name, view in shown.items():
         pixels = np.array(pa.parquet.read_table(folder / f"{name}.parquet")["picture"][7].as_py())
         assert view.picture == picture_of_array(pixels, spread=(0, 255))
-    assert all(bug["view"]["picture"] for bug in summarise(run).bugs)
+    assert all(bug["view"]["picture"] for bug in summarise(run.findings, run.data).bugs)
 
 
 def test_pictures_alone_are_nothing_to_learn_from(tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ from sklearn.linear_model import LogisticRegression
 
 import psidebug
 from psidebug.changes import Relabel
-from psidebug.diagnosis.curve import Curve, curve_of, fewest
+from psidebug.diagnosis.curve import curve_of, fewest
 from psidebug.diagnosis.proof import Prover
-from psidebug.diagnosis.verification import ErrorRate, Verification
 from psidebug.errors import LearnerFailed
+from psidebug.findings import Curve, ErrorRate, Verification
 from psidebug.policy import CURVE_BLIND, CURVE_SHARES
 from psidebug.task.task import Task
 from tests.conftest import Planted

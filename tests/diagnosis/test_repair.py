@@ -14,8 +14,8 @@ import psidebug
 from psidebug.changes import Relabel
 from psidebug.diagnosis.proof import Prover
 from psidebug.diagnosis.repair import Correction, best_of, enough_evidence, retrained, told
-from psidebug.diagnosis.verification import ErrorRate, Verification
 from psidebug.evidence.hypotheses import Hypothesis
+from psidebug.findings import ErrorRate, Verification
 from psidebug.slices.conditions import Condition
 from psidebug.slices.slices import Slice
 from psidebug.task.task import Task
@@ -33,11 +33,14 @@ def test_the_diagnosis_applies_the_rule_to_what_was_tried(planted: Planted) -> N
     surplus = [each.hypothesis.surplus for each in found.tried]
     assert len(surplus) == len(found.tried) > 1
     assert surplus == sorted(surplus, reverse=True)
-    assert found.correction is best_of(found.tried)
+    best = best_of(found.tried)
+    assert best is not None
+    assert found.correction is not None
+    assert found.correction.verified is best.verified
     assert found.correction is not None
     changed = found.repaired_labels != planted.y_train
     assert changed.sum() == found.corrected == found.correction.verified.corrected
-    labels = found.task.encoding.decode(found.correction.change.labels(found.task.data))
+    labels = found.task.encoding.decode(found.correction.codes)
     np.testing.assert_array_equal(labels[changed], found.repaired_labels[changed])
 
 

@@ -20,10 +20,10 @@ from sklearn.svm import SVC
 
 import psidebug
 from psidebug.changes import NOTHING, Relabel
-from psidebug.diagnosis.controls import Change, highest_losses_moved, moved_at_random
+from psidebug.diagnosis.controls import highest_losses_moved, moved_at_random
 from psidebug.diagnosis.proof import Prover
-from psidebug.diagnosis.verification import ErrorRate
 from psidebug.errors import LearnerFailed
+from psidebug.findings import ErrorRate, PairedErrors
 from psidebug.policy import proved
 from psidebug.task.task import Task
 from tests.conftest import Planted, planted_rows
@@ -47,7 +47,7 @@ def test_the_interval_is_wilsons(of: int, data: st.DataObject) -> None:
 def test_a_change_is_mcnemars_and_agresti_and_mins(of: int, data: st.DataObject) -> None:
     fixed = data.draw(st.integers(0, of))
     broken = data.draw(st.integers(0, of - fixed))
-    change = Change(fixed, broken, of)
+    change = PairedErrors(fixed, broken, of)
     # mid-p: the exact two-sided p-value less the probability of what was seen; 1 for equal counts
     exact = binomtest(fixed, fixed + broken).pvalue if fixed + broken else 1.0
     seen = math.comb(fixed + broken, fixed) / 2 ** (fixed + broken)
@@ -65,8 +65,8 @@ def test_a_change_is_mcnemars_and_agresti_and_mins(of: int, data: st.DataObject)
 
 def test_a_p_value_worked_out_by_hand() -> None:
     """Nine fixed and one broken: 2 P(X = 0) + P(X = 1) = (2 + 10) / 2¹⁰."""
-    assert Change(fixed=9, broken=1, of=50).p_value == pytest.approx(12 / 1024)
-    assert Change(fixed=0, broken=0, of=50).p_value == 1.0
+    assert PairedErrors(fixed=9, broken=1, of=50).p_value == pytest.approx(12 / 1024)
+    assert PairedErrors(fixed=0, broken=0, of=50).p_value == 1.0
 
 
 def three_classes(planted: Planted) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
@@ -110,10 +110,10 @@ def test_every_number_of_a_verification(planted: Planted, classes: int, weighted
     for rate, fitted in ((effect.validation_before, before), (effect.validation_after, after)):
         assert rate == ErrorRate(int((fitted.predict(X_validation) != y_validation).sum()), len(y_validation))
     np.testing.assert_array_equal(effect.wrong_after, now)
-    assert effect.test_change == Change(int((was & ~now).sum()), int((now & ~was).sum()), len(y_test))
+    assert effect.test_change == PairedErrors(int((was & ~now).sum()), int((now & ~was).sum()), len(y_test))
     assert effect.p_value == effect.test_change.p_value
     was, now = before.predict(X_validation) != y_validation, after.predict(X_validation) != y_validation
-    assert effect.validation_change == Change(int((was & ~now).sum()), int((now & ~was).sum()), len(y_validation))
+    assert effect.validation_change == PairedErrors(int((was & ~now).sum()), int((now & ~was).sum()), len(y_validation))
     losses = [log_loss(y_test, fitted.predict_proba(planted.X_test)) for fitted in (before, after)]
     assert [effect.log_loss_before, effect.log_loss_after] == pytest.approx(losses, rel=1e-9)
     losses = [log_loss(y_validation, fitted.predict_proba(X_validation)) for fitted in (before, after)]
@@ -248,7 +248,9 @@ def test_a_correction_beside_its_controls(planted: Planted) -> None:
     assert found.at_random.corrected == found.highest_loss.corrected == effect.corrected == planted.wrong.sum()
     assert effect.gain > max(found.at_random.gain, found.highest_loss.gain)
     ours, theirs = effect.wrong_after, found.at_random.wrong_after
-    assert found.against(found.at_random) == Change(int((theirs & ~ours).sum()), int((ours & ~theirs).sum()), len(ours))
+    assert found.against(found.at_random) == PairedErrors(
+        int((theirs & ~ours).sum()), int((ours & ~theirs).sum()), len(ours)
+    )
     again = Prover(task).controls(change)
     assert str(again) == str(found)
 

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 import psidebug
-from psidebug.store import Run, load_run, save_run
+from psidebug.store import Run, load_run
 from tests.conftest import Planted, planted_rows
 from tests.store.conftest import debugged
 
@@ -53,7 +53,8 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> Run:
     )
     path = tmp_path_factory.mktemp("exports") / "run"
     columns = ["name", "a", "quality", "by", "b", "c", "d", "note", "when", "given"]
-    save_run(found, path, source={"label": "quality", "id": "name", "columns": columns, "train": "train.csv"})
+    source = {"label": "quality", "id": "name", "columns": columns, "train": "train.csv"}
+    found.described(source=source).save(path)
     return load_run(path)
 
 

@@ -40,9 +40,9 @@ def read_back(path: Path) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_odd_values_come_back(odd: Run, tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"fixed{suffix}"
-    write_table(corrected_table(odd, {}), path)
+    write_table(corrected_table(odd.findings, odd.data, {}), path)
     lines = read_back(path)
-    original = odd_frame(odd.features[["a", "b", "c", "d"]].to_numpy())
+    original = odd_frame(odd.data.train.features[["a", "b", "c", "d"]].to_numpy())
     assert len(lines) == 120
     assert list(lines[0]) == ["name", "a", "quality", "by", "b", "c", "d", "note", "when", "given"]
     for place, line in enumerate(lines):
@@ -53,18 +53,18 @@ def test_odd_values_come_back(odd: Run, tmp_path: Path, suffix: str) -> None:
         assert line["by"] == ("ann", "bob", None)[place % 3]
         assert line["given"] == place
         assert str(line["when"]).replace("T", " ") == str(original["when"][place])
-    assert [line["quality"] for line in lines] == odd.encoding.decode(odd.given).tolist()
+    assert [line["quality"] for line in lines] == odd.findings.encoding.decode(odd.findings.labels.given).tolist()
 
 
 def test_only_the_labels_that_were_decided_differ(odd: Run) -> None:
-    given = odd.encoding.decode(odd.given).tolist()
+    given = odd.findings.encoding.decode(odd.findings.labels.given).tolist()
     other = {"good": "bad", "bad": "good"}
     decided = {
         3: other[given[3]],
         5: Decision(given[5], "keep", "ann", "2026-01-01T00:00:00+00:00"),
         9: other[given[9]],
     }
-    table = corrected_table(odd, decided, trace=True).to_pydict()
+    table = corrected_table(odd.findings, odd.data, decided, trace=True).to_pydict()
     changed = [place for place in range(120) if table["quality"][place] != given[place]]
     assert changed == [3, 9]
     assert table["psi_given"] == given, "the user has a column given of his own"
@@ -75,24 +75,24 @@ def test_only_the_labels_that_were_decided_differ(odd: Run) -> None:
 
 
 def test_the_model_trained_on_the_file_is_the_repaired_one(odd: Run, tmp_path: Path) -> None:
-    codes = odd.files.codes(odd.files.labels, "repaired")
-    decisions = {place: odd.encoding.classes[codes[place]] for place in np.flatnonzero(codes != odd.given).tolist()}
+    found, classes, opened = odd.findings.labels, odd.findings.encoding.classes, psidebug.Diagnosis.saved(odd)
+    decisions = {place: classes[found.repaired[place]] for place in found.corrected.tolist()}
     assert decisions
-    write_table(corrected_table(odd, decisions), tmp_path / "fixed.csv")
+    write_table(corrected_table(odd.findings, odd.data, decisions), tmp_path / "fixed.csv")
     read = pd.read_csv(tmp_path / "fixed.csv")
-    assert read["quality"].tolist() == list(odd.repaired_labels)
-    model = refit(odd.task, odd.given)
-    model.fit(read[odd.features.columns], read["quality"])
-    wrong = model.predict(odd.test_features) != odd.encoding.decode(odd.task.test.codes)
+    assert read["quality"].tolist() == list(opened.repaired_labels)
+    model = refit(opened.task, found.given)
+    model.fit(read[odd.data.train.features.columns], read["quality"])
+    wrong = model.predict(odd.data.test.features) != odd.findings.encoding.decode(odd.data.test.codes)
     assert odd.correction is not None
-    assert int(wrong.sum()) == odd.correction.verified.test_after.wrong < len(odd.bugs)
+    assert int(wrong.sum()) == odd.correction.verified.test_after.wrong < len(odd.findings.predictions.bugs)
 
 
 @pytest.mark.parametrize("case", ["numpy", "texts", "sparse", "mixed labels", "labels that are no unicode", "polars"])
 def test_tables_of_any_kind_have_their_columns_and_labels(planted: Planted, tmp_path: Path, case: str) -> None:
     debugged(planted, **CASES[case](planted)).save(tmp_path / "run")
     run = load_run(tmp_path / "run")
-    table = corrected_table(run, {})
+    table = corrected_table(run.findings, run.data, {})
     expected = {
         "numpy": ["x0", "x1", "x2", "x3", "label"],
         "texts": ["text", "label"],
@@ -102,7 +102,7 @@ def test_tables_of_any_kind_have_their_columns_and_labels(planted: Planted, tmp_
         "polars": ["row", "a", "b", "c", "d", "by", "label"],
     }
     assert table.column_names == expected[case]
-    labels = run.encoding.decode(run.given).tolist()
+    labels = run.findings.encoding.decode(run.findings.labels.given).tolist()
     told: dict[str, Callable[[Any], str]] = {
         "mixed labels": str,
         "labels that are no unicode": lambda each: each.replace("\ud800", "\\ud800"),
@@ -136,7 +136,7 @@ def test_what_csv_cannot_hold_is_text(tmp_path: Path) -> None:
 
 
 def test_places_and_names_that_cannot_be_written(odd: Run, tmp_path: Path) -> None:
-    table = corrected_table(odd, {})
+    table = corrected_table(odd.findings, odd.data, {})
     for name in ("fixed", "fixed.xls", "fixed.parquet.gz", "csv"):
         with pytest.raises(OutputError, match=r"\.csv"):
             write_table(table, tmp_path / name)
@@ -147,26 +147,26 @@ def test_places_and_names_that_cannot_be_written(odd: Run, tmp_path: Path) -> No
 
 def test_decisions_that_make_no_sense(odd: Run) -> None:
     with pytest.raises(UnknownRow, match="position 120"):
-        corrected_table(odd, {120: "good"})
+        corrected_table(odd.findings, odd.data, {120: "good"})
     with pytest.raises(UnseenClass, match="ugly"):
-        corrected_table(odd, {0: "ugly"})
+        corrected_table(odd.findings, odd.data, {0: "ugly"})
 
 
 def test_suspects_are_those_of_the_run(odd: Run) -> None:
-    table = suspects_table(odd, top=10, columns=True)
+    table = suspects_table(odd.findings, odd.data, top=10)
     frame = odd.suspects.head(10)
     assert table.num_rows == 10
     for name in ("row", "given", "proposed", "ps", "p_wrong"):
         assert table[name].to_pylist() == frame[name].tolist()
-    assert table["b"].to_pylist() == odd.features["b"].to_numpy()[odd.order[:10]].tolist()
+    assert table["b"].to_pylist() == odd.data.train.features["b"].to_numpy()[odd.order[:10]].tolist()
     assert table["psi_given"].to_pylist() == odd.order[:10].tolist()
-    assert suspects_table(odd).column_names == list(frame.columns)
+    assert suspects_table(odd.findings).column_names == list(frame.columns)
 
 
 def test_cleanlab_gets_every_row(odd: Run) -> None:
-    frame = cleanlab_frame(odd).to_pandas()
+    frame = cleanlab_frame(odd.findings).to_pandas()
     assert list(frame.columns) == ["row", "is_label_issue", "label_quality", "given_label", "predicted_label"]
-    assert frame["row"].tolist() == odd.rows.tolist()
+    assert frame["row"].tolist() == odd.findings.labels.rows.tolist()
     p_wrong = dict(zip(odd.suspects["row"], odd.suspects["p_wrong"], strict=True))
     quality = dict(zip(frame["row"], frame["label_quality"], strict=True))
     assert {row: 1 - p for row, p in p_wrong.items()} == {row: quality[row] for row in p_wrong}
@@ -181,6 +181,5 @@ def test_cleanlab_gets_every_row(odd: Run) -> None:
 def test_nothing_to_debug_has_nothing_to_write(planted: Planted, tmp_path: Path) -> None:
     debugged(planted, bugs=[]).save(tmp_path / "run")
     run = load_run(tmp_path / "run")
-    assert suspects_table(run).num_rows == 0
-    assert not any(cleanlab_frame(run)["is_label_issue"].to_pylist())
-    assert isinstance(psidebug.Diagnosis.load(tmp_path / "run"), Run)
+    assert suspects_table(run.findings).num_rows == 0
+    assert not any(cleanlab_frame(run.findings)["is_label_issue"].to_pylist())

@@ -237,7 +237,7 @@ def test_the_diagnosis_has_it_in_its_settings_and_its_report(planted: Planted) -
     assert found.fidelity.trustworthy
     assert found.fidelity.fits <= 6
     assert found.settings["fidelity"] == str(found.fidelity)
-    assert str(found.fidelity).replace("'", "&#39;") in render(summarise(found))
+    assert str(found.fidelity).replace("'", "&#39;") in render(summarise(found.findings, found.data))
     assert "guess" not in found.verdict
     with pytest.raises(FrozenInstanceError):
         found.fidelity.gains = 1.0  # type: ignore[misc]
@@ -261,7 +261,7 @@ def test_a_guess_is_called_a_guess(planted: Planted) -> None:
     assert not found.fidelity.trustworthy
     assert "PS is a guess" in found.verdict
     assert "'of other rows'" in found.verdict
-    assert "PS is a guess" in render(summarise(found))
+    assert "PS is a guess" in render(summarise(found.findings, found.data))
 
 
 def test_retraining_and_nothing_to_debug_need_none(planted: Planted) -> None:
@@ -281,7 +281,7 @@ def test_what_the_gray_box_and_the_engine_have_to_say_reaches_the_reader(planted
     assert found.estimates is not None
     assert any("max_iter" in note for note in found.notes)
     assert set(found.estimates.warnings) <= set(found.notes)
-    page = render(summarise(found))
+    page = render(summarise(found.findings, found.data))
     assert "What to bear in mind" in page
     assert all(note.replace("'", "&#39;") in page for note in found.notes)
-    assert "What to bear in mind" not in render(summarise(debug(planted)))
+    assert "What to bear in mind" not in render(summarise((clear := debug(planted)).findings, clear.data))

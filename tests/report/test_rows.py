@@ -18,13 +18,18 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
+import psidebug
 from psidebug.report.pictures import LARGEST_FILE, picture_of_array, picture_of_file
-from psidebug.report.rows import CELLS, views
+from psidebug.report.rows import CELLS, RowView, views
 from psidebug.report.telling import telling_words, worth_of_column, worth_of_entries
 from psidebug.task.labels import Encoding
 from psidebug.task.tables import Column
 from tests.conftest import Planted
 from tests.store.conftest import debugged, texts
+
+
+def shown(found: psidebug.Diagnosis, part: Any, rows: Any, **limits: int) -> list[RowView]:
+    return views(found.findings, found.data, part, rows, **limits)
 
 
 def pixels_of(address: str) -> npt.NDArray[np.uint8]:
@@ -85,7 +90,7 @@ def test_files_are_known_by_what_they_are_not_by_their_names(tmp_path: Path) -> 
 
 def test_a_row_of_pixels_is_shown_as_a_picture_and_nothing_else(planted: Planted) -> None:
     found = debugged(planted, images=(2, 2))
-    view = views(found, "train", [5])[0]
+    view = shown(found, "train", [5])[0]
     assert view.picture is not None
     low, high = planted.X_train.min(), planted.X_train.max()
     wanted = np.round(255 * (planted.X_train[5].reshape(2, 2) - low) / (high - low))
@@ -99,9 +104,9 @@ def test_a_column_of_arrays_or_paths_is_shown_as_pictures(planted: Planted, tmp_
     arrays = [np.full((2, 2), float(row)) for row in range(120)]
     paths = [str(tmp_path / ("one.png" if row == 3 else "none.png")) for row in range(120)]
     meta = pd.DataFrame({"array": arrays, "path": paths})
-    view = views(debugged(planted, metadata=meta, images="array"), "train", [60])[0]
+    view = shown(debugged(planted, metadata=meta, images="array"), "train", [60])[0]
     np.testing.assert_array_equal(pixels_of(view.picture or ""), np.full((2, 2), round(255 * 60 / 119)))
-    first, second = views(debugged(planted, metadata=meta, images="path"), "train", [3, 4])
+    first, second = shown(debugged(planted, metadata=meta, images="path"), "train", [3, 4])
     assert first.picture == address
     assert second.picture is None
     assert "no picture at" in str(second.note)
@@ -124,21 +129,21 @@ def test_columns_of_slices_come_first_then_those_that_tell_the_labels_apart(plan
     assert found.correction.slice is not None
     assert found.correction.slice.columns == ("source",)
     for part, row in (("train", 7), ("test", 3)):
-        view = views(found, part, [row])[0]  # type: ignore[arg-type]
+        view = shown(found, part, [row])[0]
         assert [cell.name for cell in view.cells][:2] == ["source", "strong"]
         assert [cell.deciding for cell in view.cells] == [True, False, False, False]
     value = found.task.train.features["source"].iloc[7]
-    assert views(found, "train", [7])[0].cells[0].value == str(int(value))
+    assert shown(found, "train", [7])[0].cells[0].value == str(int(value))
 
 
 def test_metadata_are_shown_of_training_rows(planted: Planted) -> None:
     meta = pd.DataFrame({"by": ["web" if wrong else None for wrong in planted.wrong]})
     found = debugged(planted, metadata=meta)
     wrong = int(np.flatnonzero(planted.wrong)[0])
-    cells = {cell.name: cell.value for cell in views(found, "train", [wrong])[0].cells}
+    cells = {cell.name: cell.value for cell in shown(found, "train", [wrong])[0].cells}
     assert cells["by"] == "web"
     assert set(cells) == {"by", "x0", "x1", "x2", "x3"}
-    assert "by" not in {cell.name for cell in views(found, "test", [0])[0].cells}
+    assert "by" not in {cell.name for cell in shown(found, "test", [0])[0].cells}
 
 
 def test_constant_columns_come_last_whatever_table_they_are_of(planted: Planted) -> None:
@@ -146,7 +151,7 @@ def test_constant_columns_come_last_whatever_table_they_are_of(planted: Planted)
     never = np.full(rows, "NaT", dtype="datetime64[s]")
     meta = pd.DataFrame({"zero": np.zeros(rows), "same": ["one"] * rows, "none": [None] * rows, "never": never})
     found = debugged(planted, metadata=meta.assign(note=[f"note {row}" for row in range(rows)]))
-    names = [cell.name for cell in views(found, "train", [7])[0].cells]
+    names = [cell.name for cell in shown(found, "train", [7])[0].cells]
     assert set(names[:5]) == {"note", "x0", "x1", "x2", "x3"}
     assert set(names[5:]) == set(meta)
 
@@ -156,20 +161,18 @@ def test_of_thousands_of_columns_a_few_are_shown_and_the_rest_counted(planted: P
         return np.column_stack([X, np.zeros((len(X), 2000))])
 
     found = debugged(planted, X_train=wide(planted.X_train), X_test=wide(planted.X_test))
-    view = views(found, "train", [0])[0]
+    view = shown(found, "train", [0])[0]
     assert len(view.cells) == CELLS
     assert view.more == 2004 - CELLS
-    assert len(views(found, "train", [0], cells=3)[0].cells) == 3
+    assert len(shown(found, "train", [0], cells=3)[0].cells) == 3
 
 
 def test_of_a_sparse_row_its_entries_are_shown(planted: Planted) -> None:
     found = debugged(planted, X_train=sp.csr_matrix(planted.X_train), X_test=sp.csr_matrix(planted.X_test))
-    for row, view in enumerate(views(found, "train", range(120))):
-        shown = {cell.name: float(cell.value) for cell in view.cells}
-        whole = {
-            f"x{place}": value for place, value in enumerate(planted.X_train[row]) if value or f"x{place}" in shown
-        }
-        assert shown == whole
+    for row, view in enumerate(shown(found, "train", range(120))):
+        seen = {cell.name: float(cell.value) for cell in view.cells}
+        whole = {f"x{place}": value for place, value in enumerate(planted.X_train[row]) if value or f"x{place}" in seen}
+        assert seen == whole
         assert all(cell.deciding for cell in view.cells if float(cell.value) == 0)
 
 
@@ -178,11 +181,11 @@ def test_words_that_matter_are_marked_and_the_text_is_whole(planted: Planted) ->
         planted, X_train=texts(planted.X_train), X_test=texts(planted.X_test),
         model=make_pipeline(CountVectorizer(), LogisticRegression()),
     )  # fmt: skip
-    for given, view in zip(texts(planted.X_train), views(found, "train", range(120)), strict=True):
+    for given, view in zip(texts(planted.X_train), shown(found, "train", range(120)), strict=True):
         assert "".join(part.text for part in view.text) == given
         for part in view.text:
             assert part.why is None or part.text.isalnum()
-    why = {part.text: part.why for view in views(found, "train", range(120)) for part in view.text if part.why}
+    why = {part.text: part.why for view in shown(found, "train", range(120)) for part in view.text if part.why}
     assert why["awful"] == "more often in rows labelled bad"
     assert "plain" not in why
 
@@ -199,11 +202,11 @@ def test_of_a_long_text_the_part_about_the_slice_is_shown(planted: Planted) -> N
     slices = [one for each in found.hypotheses for one in each.slices]
     words = {str(condition.values[0]) for each in slices for condition in each.conditions}
     assert words
-    for row, view in enumerate(views(found, "train", range(120), letters=100)):
-        shown = "".join(part.text for part in view.text)
-        assert len(shown) <= 102
+    for row, view in enumerate(shown(found, "train", range(120), letters=100)):
+        seen = "".join(part.text for part in view.text)
+        assert len(seen) <= 102
         whole = frames["X_train"]["said"].iloc[row]
-        assert shown.strip("…") in whole
+        assert seen.strip("…") in whole
         there = words & set(whole.split())
         assert there <= {part.text for part in view.text if part.deciding} or len(there) > 1
         assert view.cells == ()

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import psidebug
 from psidebug.review.serve import Served, prepare
 
 
@@ -93,7 +94,7 @@ class Room:
 @contextmanager
 def serving(run: Path, **options: Any) -> Iterator[Room]:
     """A server for the run, and a client that was let in."""
-    served = prepare(run, **{"reviewer": "ann", **options})
+    served = prepare(run, psidebug.Diagnosis.load, **{"reviewer": "ann", **options})
     thread = threading.Thread(target=served.run)
     thread.start()
     try:

@@ -14,12 +14,13 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
+import psidebug
 from psidebug.datasets.digits import mislabelled_digits
 from psidebug.errors import InvalidVerdicts
 from psidebug.review.desk import Desk
 from psidebug.review.exchange import read_verdicts
 from psidebug.review.store import open_store
-from psidebug.store import Run, load_run
+from psidebug.store import load_run
 from tests.review.talking import Room, serving
 
 
@@ -43,13 +44,18 @@ def test_a_verdict_is_on_disk_when_it_is_called_saved(room: Room, digits_run: Pa
     assert answer.status == 200
     with open_store(digits_run) as other:
         (found,) = other.current().values()
-    assert (found.position, found.row, found.label, found.reviewer) == (at, room.desk.run.rows[at], "even", "ann")
+    assert (found.position, found.row, found.label, found.reviewer) == (
+        at,
+        room.desk.findings.labels.rows[at],
+        "even",
+        "ann",
+    )
     assert answer.json["said"] == f"{found.row}: corrected to even"
     assert found.comment == "a clear 4"
 
 
 def test_a_class_by_its_number_and_the_given_one_is_kept(room: Room) -> None:
-    at, classes = first(room)[0], room.desk.run.encoding.classes
+    at, classes = first(room)[0], room.desk.findings.encoding.classes
     room.talk.say("/verdict", at=at, action="correct", code=classes.index("even"))
     assert room.desk.store.current()[at].action == "correct"
     room.talk.say("/verdict", at=at, action="correct", code=classes.index("odd"))
@@ -96,7 +102,7 @@ def test_undo_and_redo_say_which_row(room: Room) -> None:
 
 def test_bulk_takes_the_whole_filter_as_one_step_and_only_as_many_as_were_shown(room: Room) -> None:
     wanted = {"slice": "0", "state": "open"}
-    count = len(room.desk.run.members(0))
+    count = len(room.desk.findings.slices[0].members(room.desk.run.data))
     assert room.talk.say("/bulk", filter=wanted, action="correct", expected=count - 1).status == 400
     assert room.desk.store.log() == []
     key = "a key for all of them"
@@ -105,7 +111,7 @@ def test_bulk_takes_the_whole_filter_as_one_step_and_only_as_many_as_were_shown(
     )
     assert room.talk.say("/bulk", filter=wanted, action="correct", expected=count, key=key).status == 200, "tried again"
     assert {each.label for each in room.desk.store.current().values()} == {"even"}
-    assert sorted(room.desk.store.current()) == room.desk.run.members(0).tolist()
+    assert sorted(room.desk.store.current()) == room.desk.findings.slices[0].members(room.desk.run.data).tolist()
     assert len(room.desk.store.log()) == 1
     room.talk.say("/undo")
     assert room.desk.store.current() == {}
@@ -138,7 +144,7 @@ def test_another_server_on_the_same_run_sees_the_verdicts(room: Room, digits_run
 
 def test_retraining_says_what_a_plain_fit_says(room: Room) -> None:
     data = mislabelled_digits(seed=1)
-    members = room.desk.run.members(0)
+    members = room.desk.findings.slices[0].members(room.desk.run.data)
     room.talk.say("/bulk", filter={"slice": "0"}, action="correct", expected=len(members))
     page = work_done(room, "retrain")
     (found,) = (each.about for each in room.desk.store.remarks("retrained"))
@@ -168,16 +174,16 @@ def test_to_diagnose_again_ranks_anew_and_keeps_every_verdict(room: Room, digits
     assert not set(order[:31]) & set(ranked.order.tolist()), "what a person has settled is no suspect"
     assert room.desk.queue.counts()["correct"] == 30
     assert "corrected to even" in room.talk.ask(f"/item?at={order[0]}&state=all").text
-    again = Desk(digits_run)
+    again = Desk(digits_run, psidebug.Diagnosis.load)
     assert again.queue.ranked.order.tolist() == ranked.order.tolist(), "it is there after a restart"
-    assert again.queue.given.tolist() == load_run(digits_run).given.tolist()
+    assert again.queue.given.tolist() == load_run(digits_run).findings.labels.given.tolist()
     assert again.queue.counts() == room.desk.queue.counts()
     again.close()
 
 
 def test_only_one_training_at_a_time(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
     go_on = threading.Event()
-    monkeypatch.setattr(Run, "retrain", lambda run, labels: go_on.wait(60))
+    monkeypatch.setattr(psidebug.Diagnosis, "retrain", lambda run, labels: go_on.wait(60))
     assert room.talk.say("/begin", kind="retrain").status == 200
     assert room.talk.ask("/changes").json["busy"]
     assert "wait" in room.talk.say("/begin", kind="diagnose").json["wrong"]
@@ -220,9 +226,9 @@ def test_the_corrected_data_set_has_its_trace(room: Room) -> None:
         ["odd", "odd", "false", "skip", "ann"],
     ]
     assert lines[one]["time"] == room.desk.store.current()[one].time
-    assert [each["row"] for each in lines] == room.desk.run.rows.tolist()
+    assert [each["row"] for each in lines] == room.desk.findings.labels.rows.tolist()
     pixels = np.array([[float(each[f"x{n}"]) for n in range(64)] for each in lines])
-    np.testing.assert_array_equal(pixels, room.desk.run.features)
+    np.testing.assert_array_equal(pixels, room.desk.run.data.train.features)
 
 
 def test_the_log_goes_out_and_comes_in_elsewhere(room: Room, digits_saved: Path, tmp_path: Path) -> None:
@@ -232,7 +238,12 @@ def test_the_log_goes_out_and_comes_in_elsewhere(room: Room, digits_saved: Path,
     room.talk.say("/verdict", at=one, action="correct", comment="“yes”\n")
     room.talk.say("/verdict", at=two, action="keep")
     room.talk.say("/undo")
-    room.talk.say("/bulk", filter={"slice": "0"}, action="second_opinion", expected=len(room.desk.run.members(0)) - 1)
+    room.talk.say(
+        "/bulk",
+        filter={"slice": "0"},
+        action="second_opinion",
+        expected=len(room.desk.findings.slices[0].members(room.desk.run.data)) - 1,
+    )
     room.talk.say("/undo")
     room.talk.say("/redo")
     room.talk.say("/verdict", at=three, action="correct")
@@ -291,7 +302,7 @@ def line(**changes: Any) -> str:
 )  # fmt: skip
 def test_nothing_is_imported_if_any_line_is_bad(digits_saved: Path, text: str, said: str) -> None:
     with pytest.raises(InvalidVerdicts) as caught:
-        read_verdicts(text, load_run(digits_saved))
+        read_verdicts(text, load_run(digits_saved).findings)
     assert said in str(caught.value)
 
 

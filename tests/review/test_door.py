@@ -185,7 +185,7 @@ def test_what_is_no_request(door: Room, raw: bytes) -> None:
 
 
 def test_what_a_page_of_another_run_sends_waits_for_its_own(door: Room) -> None:
-    own = door.desk.run.fingerprint["train"]
+    own = door.desk.findings.origin.fingerprint["train"]
     for path in WRITES:
         answer = door.talk.say(path, at=4, action="keep", run=own[::-1])
         assert answer.status == 503, "it is tried again"
@@ -222,7 +222,9 @@ def test_an_import_is_taken_or_refused_in_a_sentence(digits_saved: Path, lines: 
     run = loaded(digits_saved)
     text = "\n".join(json.dumps(each) for each in lines)
     with contextlib.suppress(InvalidVerdicts):
-        assert all(each.row == run.rows[each.position] for each in read_verdicts(text, run).verdicts)
+        assert all(
+            each.row == run.findings.labels.rows[each.position] for each in read_verdicts(text, run.findings).verdicts
+        )
 
 
 RUNS: dict[Path, Any] = {}

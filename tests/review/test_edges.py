@@ -23,7 +23,6 @@ from psidebug.store import load_run
 from tests.review.talking import Room, Talk, serving
 from tests.review.test_app import first, line, work_done
 from tests.review.test_command import PSI, running
-from tests.review.test_queue import Fake
 
 
 def delete_run(run: Path) -> None:
@@ -70,7 +69,7 @@ def test_similar_rows_of_a_row_whose_category_is_missing() -> None:
     for twin, kind in ((50, None), (60, 1)):
         frame.loc[twin - 1, "kind"] = kind
         frame.loc[twin] = frame.loc[twin - 1]
-        assert Similar(Fake(frame)).rows(twin, 1) == (twin - 1,)  # type: ignore[arg-type]
+        assert Similar(frame).rows(twin, 1) == (twin - 1,)
 
 
 def test_undo_is_by_browser_whatever_the_names(room: Room) -> None:
@@ -121,7 +120,7 @@ def test_who_comes_back_after_a_restart_can_undo(digits_run: Path) -> None:
 )  # fmt: skip
 def test_a_line_that_cannot_be_true_is_named(digits_saved: Path, text: str, said: str) -> None:
     with pytest.raises(InvalidVerdicts) as caught:
-        read_verdicts(text, load_run(digits_saved))
+        read_verdicts(text, load_run(digits_saved).findings)
     assert said in str(caught.value)
 
 
@@ -173,7 +172,7 @@ def test_a_verdict_that_is_undone_after_a_new_diagnosis_leaves_its_row_in_the_qu
             each.talk.ask("/queue")
             assert sum(each.desk.queue.counts().values()) == total
             assert each.desk.queue.select(Filter()).rows[-1] == at
-            assert each.desk.queue.proposed[at] == each.desk.run.encoding.classes.index("even")
+            assert each.desk.queue.proposed[at] == each.desk.findings.encoding.classes.index("even")
 
 
 def test_passwords_are_tried_one_at_a_time_ever_slower_and_are_told(

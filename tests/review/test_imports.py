@@ -29,7 +29,7 @@ def answer(choice: str, **more: Any) -> dict[str, Any]:
 
 def answered(run: Run, /, *annotations: Any, **changed: Any) -> str:
     """Psi's own first task with these annotations, and its data changed."""
-    (task,) = label_studio_tasks(run, top=1)
+    (task,) = label_studio_tasks(run.findings, run.data, top=1)
     return json.dumps([task | {"data": task["data"] | changed, "annotations": list(annotations)}])
 
 
@@ -44,9 +44,11 @@ def answered(run: Run, /, *annotations: Any, **changed: Any) -> str:
     ids=str,
 )
 def test_a_task_of_another_run_is_refused(run: Run, changed: dict[str, Any], said: str) -> None:
-    assert len(read_verdicts(answered(run, answer("even")), run).verdicts) == 1, "it is taken as it was written"
+    assert len(read_verdicts(answered(run, answer("even")), run.findings).verdicts) == 1, (
+        "it is taken as it was written"
+    )
     with pytest.raises(InvalidVerdicts) as caught:
-        read_verdicts(answered(run, answer("even"), **changed), run)
+        read_verdicts(answered(run, answer("even"), **changed), run.findings)
     assert said in str(caught.value)
 
 
@@ -70,17 +72,17 @@ def test_tasks_after_a_new_diagnosis_are_still_of_this_run(room: Room) -> None:
 def test_what_annotators_disagree_on_is_left_open(
     run: Run, annotations: list[Any], label: str | None, disputed: int
 ) -> None:
-    found = read_verdicts(answered(run, *annotations), run)
+    found = read_verdicts(answered(run, *annotations), run.findings)
     assert [each.label for each in found.verdicts] == ([label] if label else [])
     assert found.disputed == disputed
 
 
 def test_a_position_that_is_not_that_of_the_row_is_refused(run: Run) -> None:
-    at = run.rows.tolist().index("picture-0366")
-    assert read_verdicts(line(position=at), run).verdicts[0].position == at
+    at = run.findings.labels.rows.tolist().index("picture-0366")
+    assert read_verdicts(line(position=at), run.findings).verdicts[0].position == at
     for wrong in (at + 1, str(at), float(at), True):
         with pytest.raises(InvalidVerdicts, match=f"line 1: it contradicts itself: its row is at position {at}"):
-            read_verdicts(line(position=wrong), run)
+            read_verdicts(line(position=wrong), run.findings)
 
 
 def test_an_import_without_verdicts_says_why(room: Room) -> None:

@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import psidebug
 from psidebug.review.serve import prepare
 from psidebug.review.store import open_store
 from tests.review.talking import Talk
@@ -23,7 +24,7 @@ ROWS = 900
 
 def serve(run: Path, says: Any) -> None:
     """A whole server, as ``psi review`` starts it."""
-    served = prepare(run, reviewer="ann")
+    served = prepare(run, psidebug.Diagnosis.load, reviewer="ann")
     says.send(served.link)
     served.run()
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import psidebug
 from psidebug.errors import UnreadableRun
 from psidebug.review.desk import Desk
 from psidebug.review.ports import PORTS_FILE, listening
@@ -31,7 +32,7 @@ def precious(tmp_path: Path) -> Path:
 
 def opened(run: Path) -> None:
     """All that ``psi review`` does before it serves."""
-    served = prepare(run, reviewer="ann")
+    served = prepare(run, psidebug.Diagnosis.load, reviewer="ann")
     served.sockets[0].close()
     served.desk.close()
 
@@ -102,13 +103,13 @@ def test_a_ranking_is_never_taken_from_outside_of_the_run(digits_run: Path, tmp_
     (nested / "elsewhere").symlink_to(digits_run)
     with open_store(nested) as store:
         store.remark("diagnosed", {"directory": name, "known": [0, 1]}, reviewer="eve")
-    desk = Desk(nested)
+    desk = Desk(nested, psidebug.Diagnosis.load)
     assert desk._last_ranked() == (desk.run, [])
     desk.close()
 
 
 def test_a_new_diagnosis_is_not_saved_through_a_link(digits_run: Path, tmp_path: Path) -> None:
     (digits_run / "again-001").symlink_to(tmp_path / "outside")
-    desk = Desk(digits_run)
+    desk = Desk(digits_run, psidebug.Diagnosis.load)
     assert Workbench(desk).next_place() == digits_run / "again-002"
     desk.close()

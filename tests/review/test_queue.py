@@ -12,6 +12,7 @@ import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.neighbors import NearestNeighbors
 
+import psidebug
 from psidebug.errors import UnknownOption
 from psidebug.review.desk import Desk
 from psidebug.review.queue import Filter, Selection
@@ -24,7 +25,7 @@ from tests.review.talking import serving
 
 @pytest.fixture
 def desk(digits_run: Path) -> Iterator[Desk]:
-    desk = Desk(digits_run)
+    desk = Desk(digits_run, psidebug.Diagnosis.load)
     yield desk
     desk.close()
 
@@ -92,17 +93,21 @@ def test_a_row_that_is_no_suspect_joins_the_queue_when_it_is_decided(desk: Desk)
 
 def test_filters_by_label_score_slice_and_bug(desk: Desk) -> None:
     queue, order = desk.queue, desk.run.order
-    odd = desk.run.encoding.classes.index("odd")
+    odd = desk.findings.encoding.classes.index("odd")
     assert rows(desk, given=odd) == [each for each in order if queue.given[each] == odd]
     assert rows(desk, proposed=odd) == [each for each in order if queue.proposed[each] == odd]
     likely = rows(desk, least=0.9)
     assert 0 < len(likely) < len(order)
     assert likely == [each for each in order if queue.p_wrong[each] >= 0.9]
-    assert sorted(rows(desk, slice=0)) == desk.run.members(0).tolist()
-    causes = desk.run.explained()[0]
+    assert sorted(rows(desk, slice=0)) == desk.findings.slices[0].members(desk.run.data).tolist()
+    causes = desk.findings.causes[0]
     assert rows(desk, bug=causes.test_row) == causes.positions.tolist()
     both = rows(desk, bug=causes.test_row, slice=0)
-    assert both == [each for each in causes.positions.tolist() if each in set(desk.run.members(0).tolist())]
+    assert both == [
+        each
+        for each in causes.positions.tolist()
+        if each in set(desk.findings.slices[0].members(desk.run.data).tolist())
+    ]
 
 
 @pytest.mark.parametrize("sort", ["ps", "p_wrong"])
@@ -114,7 +119,7 @@ def test_sorts_by_a_score(desk: Desk, sort: str) -> None:
 
 def test_sorted_as_given_and_causes_by_a_score(desk: Desk) -> None:
     assert rows(desk, sort="row") == sorted(desk.run.order.tolist())
-    bug = desk.run.explained()[0].test_row
+    bug = desk.findings.causes[0].test_row
     assert np.all(np.diff(desk.queue.ps[rows(desk, bug=bug, sort="ps")]) <= 0)
 
 
@@ -170,7 +175,7 @@ def test_bugs_of_a_row_are_those_it_is_a_cause_of(desk: Desk) -> None:
     position = int(desk.run.order[0])
     expected = {
         (each.test_row, float(each.ps[each.positions.tolist().index(position)]))
-        for each in desk.run.explained()
+        for each in desk.findings.causes
         if position in each.positions
     }
     found = desk.queue.bugs_of(position)
@@ -181,16 +186,8 @@ def test_bugs_of_a_row_are_those_it_is_a_cause_of(desk: Desk) -> None:
 # ── similar rows ──
 
 
-class Fake:
-    """As much of a run as similar rows need."""
-
-    def __init__(self, features: Any, text: str | None = None) -> None:
-        self.features = features
-        self.display = type("Display", (), {"text": text})()
-
-
 def test_similar_rows_are_the_nearest_ones(desk: Desk) -> None:
-    pixels = desk.run.features
+    pixels = desk.run.data.train.features
     spread = pixels.std(axis=0)
     points = (pixels - pixels.mean(axis=0)) / np.where(spread > 0, spread, np.inf)
     near = NearestNeighbors(n_neighbors=7).fit(points)
@@ -204,7 +201,7 @@ def test_similar_texts_share_their_rare_words() -> None:
     words = np.array([f"word{n}" for n in range(300)])
     texts = np.array([" ".join(rng.choice(words, 12)) for _ in range(400)], dtype=object)
     weighed = TfidfVectorizer().fit_transform(texts)
-    similar = Similar(Fake(texts))  # type: ignore[arg-type]
+    similar = Similar(texts)
     for position in (0, 200, 399):
         cosine = (weighed @ weighed[position].T).toarray().ravel()
         cosine[position] = -1.0
@@ -227,7 +224,7 @@ def test_wide_and_mixed_tables_find_the_row_that_was_copied() -> None:
     frame.loc[250] = frame.loc[10]
     frame.loc[3, "a"] = np.nan
     for table in (wide, frame):
-        assert Similar(Fake(table)).rows(10, 1) == (250,)  # type: ignore[arg-type]
+        assert Similar(table).rows(10, 1) == (250,)
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
@@ -244,11 +241,11 @@ def test_similar_rows_are_the_same_in_every_library(library: Any, columns: str) 
         for name in "abc":
             data[name][20] = data[name][10]
     table = nw.from_dict(data, backend=library).to_native()
-    similar = Similar(Fake(table, "said" if columns == "texts" else None))  # type: ignore[arg-type]
+    similar = Similar(table, "said" if columns == "texts" else None)
     assert similar.rows(10, 1) == (250,)
     if columns == "texts":
         plain = np.array(data["said"], dtype=object)
-        assert similar.rows(10, 5) == Similar(Fake(plain)).rows(10, 5)  # type: ignore[arg-type]
+        assert similar.rows(10, 5) == Similar(plain).rows(10, 5)
 
 
 def test_a_run_of_numbers_from_the_command_line_shows_similar_rows(tmp_path: Path) -> None:

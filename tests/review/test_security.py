@@ -277,7 +277,7 @@ def test_a_log_leads_to_no_run_outside_of_its_own(digits_run: Path, tmp_path: Pa
     with open_store(digits_run) as store:
         for directory in ("../other", str(other), "..", "", "."):
             store.remark("diagnosed", {"directory": directory, "known": []}, reviewer="eve")
-    desk = Desk(digits_run)
+    desk = Desk(digits_run, psidebug.Diagnosis.load)
     assert desk.queue.ranked is desk.run
     desk.close()
 
@@ -317,7 +317,10 @@ def test_the_server_loads_no_pickle(digits_run: Path) -> None:
 
 
 def test_it_listens_on_this_machine_only_and_on_any_port(digits_run: Path, tmp_path: Path) -> None:
-    one, other = prepare(digits_run, reviewer="ann"), prepare(digits_run, reviewer="ann")
+    one, other = (
+        prepare(digits_run, psidebug.Diagnosis.load, reviewer="ann"),
+        prepare(digits_run, psidebug.Diagnosis.load, reviewer="ann"),
+    )
     places = [each.sockets[0].getsockname() for each in (one, other)]
     for each in (one, other):
         each.sockets[0].close()
@@ -329,7 +332,7 @@ def test_it_listens_on_this_machine_only_and_on_any_port(digits_run: Path, tmp_p
 @pytest.mark.parametrize("password", [None, "", "short"])
 def test_to_listen_elsewhere_takes_a_password(digits_run: Path, password: str | None) -> None:
     with pytest.raises(UnknownOption, match="password"):
-        prepare(digits_run, reviewer="ann", listen="0.0.0.0", password=password)
+        prepare(digits_run, psidebug.Diagnosis.load, reviewer="ann", listen="0.0.0.0", password=password)
 
 
 def test_the_password_lets_in_and_nothing_else_does(digits_run: Path) -> None:

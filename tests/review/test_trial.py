@@ -16,7 +16,6 @@ from psidebug.review.queue import Filter
 from psidebug.review.security import Visitor
 from psidebug.review.serve import exposure
 from psidebug.review.store import open_store
-from psidebug.store import Run
 from tests.review.talking import Room, serving
 from tests.review.test_app import first, work_done
 
@@ -38,7 +37,7 @@ def test_a_key_is_the_class_that_has_its_name(classes: list[str], keys: dict[str
 
 def test_many_can_be_corrected_where_they_are_probably_wrong(room: Room) -> None:
     wanted, queue = {"slice": "0", "state": "all"}, room.desk.queue
-    members = room.desk.run.members(0)
+    members = room.desk.findings.slices[0].members(room.desk.run.data)
     queue.p_wrong[members[:7]] = 0.5
     wrong = members[queue.p_wrong[members] > 0.5].tolist()
     assert 0 < len(wrong) <= len(members) - 7
@@ -112,10 +111,9 @@ def test_errors_go_by_the_ids_of_their_test_rows(room: Room, monkeypatch: pytest
     at = next(each for each in run.order.tolist() if room.desk.queue.bugs_of(each))
     (number, _), *_ = room.desk.queue.bugs_of(at)
     assert f"Pin test row {number}" in room.talk.ask(f"/item?at={at}").text
-    ids = np.array([f"case-{each}" for each in run.test_rows])
-    monkeypatch.setattr(Run, "has_test_ids", True)
-    monkeypatch.setattr(Run, "test_rows", ids)
-    run.__dict__.pop("test_rows", None)  # where it is kept
+    ids = np.array([f"case-{each}" for each in run.findings.predictions.rows])
+    found = replace(run.findings, predictions=replace(run.findings.predictions, ids=ids))
+    monkeypatch.setattr(room.desk, "findings", found)
     assert f"Pin test row case-{number}" in room.talk.ask(f"/item?at={at}").text
     assert f">test row case-{number}</option>" in room.talk.ask("/board").text
 

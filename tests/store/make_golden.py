@@ -14,7 +14,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 import psidebug
-from psidebug.store import load_run, save_run
 from tests.conftest import planted_rows
 
 PLACE = Path(__file__).parent / "golden"
@@ -42,21 +41,20 @@ def main() -> None:
         rng=0,
     )
     shutil.rmtree(PLACE, ignore_errors=True)
-    save_run(found, PLACE)
-    run = load_run(PLACE)
-    bug = run.record["explained"][0]
+    found.save(PLACE)
+    bug = found.explained()[0].test_row
     expected = {
         "verdict": found.verdict,
         "rows": found.suspects["row"].tolist(),
         "given": found.suspects["given"].tolist(),
         "ps": found.suspects["ps"].tolist(),
-        "conditions": [str(each) for conditions in run.conditions for each in conditions],
-        "members": [run.members(number).tolist() for number in range(len(run.conditions))],
+        "conditions": [each.condition for each in found.findings.slices],
+        "members": [each.members(found.data).tolist() for each in found.findings.slices],
         "repaired": list(found.repaired_labels),
         "controls": str(found.controls),
         "curve": [] if found.curve is None else [point.corrected for point in found.curve.points],
         "bug": bug,
-        "causes": run.causes(bug)["ps"].tolist(),
+        "causes": found.causes(bug)["ps"].tolist(),
         "fidelity": str(found.fidelity),
     }
     (PLACE / "expected.json").write_text(json.dumps(expected))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,12 +19,9 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import psidebug
 from psidebug.errors import LearnerMismatch, LearnerMissing, NotMisclassified, UnknownRow, UnreadableRun, UnseenClass
-from psidebug.store import Run, load_run, save_run
 from tests.conftest import Planted, planted_rows
 from tests.store.conftest import CASES, debugged
 from tests.store.test_round_trip import assert_same_effect, assert_same_frame, assert_same_table
-
-GOLDEN = Path(__file__).parent / "golden"
 
 
 def fitted_lightgbm(planted: Planted) -> dict[str, Any]:
@@ -50,8 +46,8 @@ LEARNERS: dict[str, Callable[[Planted], dict[str, Any]]] = {
 
 class Saved:
     def __init__(self, diagnosis: psidebug.Diagnosis, path: Path) -> None:
-        save_run(diagnosis, path)
-        self.live, self.run = diagnosis, load_run(path)
+        diagnosis.save(path)
+        self.live, self.run = diagnosis, psidebug.Diagnosis.load(path)
 
 
 @pytest.fixture(scope="module", params=list(LEARNERS))
@@ -61,7 +57,7 @@ def saved(request: pytest.FixtureRequest, planted: Planted, tmp_path_factory: py
 
 
 @pytest.fixture(scope="module")
-def run(diagnosis: psidebug.Diagnosis, tmp_path_factory: pytest.TempPathFactory) -> Run:
+def run(diagnosis: psidebug.Diagnosis, tmp_path_factory: pytest.TempPathFactory) -> psidebug.Diagnosis:
     return Saved(diagnosis, tmp_path_factory.mktemp("again") / "run").run
 
 
@@ -78,7 +74,7 @@ def test_the_task_is_the_one_that_was_diagnosed(saved: Saved) -> None:
 
 
 def test_verify_says_what_the_diagnosis_says(saved: Saved) -> None:
-    rows = saved.run.rows[saved.run.order[:7]].tolist()
+    rows = saved.run.data.rows[saved.run.order[:7]].tolist()
     one, other = saved.run.verify(rows), saved.live.verify(rows)
     assert one.correction.corrected == 7
     assert_same_effect(one.correction, other.correction)
@@ -87,7 +83,7 @@ def test_verify_says_what_the_diagnosis_says(saved: Saved) -> None:
 
 
 def test_explain_says_what_the_diagnosis_says(saved: Saved) -> None:
-    bug = int(saved.run.bugs[0])
+    bug = int(saved.run.findings.predictions.bugs[0])
     # The live judge remembers the fits of the diagnosis: with fits enough for both, they come to the same end.
     one, other = (each.explain(bug, budget=60) for each in (saved.run, saved.live))
     assert str(one) == str(other)
@@ -96,25 +92,24 @@ def test_explain_says_what_the_diagnosis_says(saved: Saved) -> None:
 
 
 def test_retraining_with_the_repaired_labels_is_the_verified_correction(saved: Saved) -> None:
-    codes = saved.run.files.codes(saved.run.files.labels, "repaired")
-    classes = saved.run.encoding.classes
-    labels = {place: classes[codes[place]] for place in np.flatnonzero(codes != saved.run.given).tolist()}
+    found, classes = saved.run.findings.labels, saved.run.findings.encoding.classes
+    labels = {place: classes[found.repaired[place]] for place in found.corrected.tolist()}
     effect = saved.run.retrain(labels)
     assert effect.corrected == saved.live.corrected
     if saved.live.correction is not None:
         assert_same_effect(effect, saved.live.correction.verified)
 
 
-def test_a_mapping_gives_labels_of_its_own(run: Run, diagnosis: psidebug.Diagnosis) -> None:
-    rows = run.rows[run.order[:5]].tolist()
-    kept = dict(zip(rows, run.encoding.decode(run.given[run.order[:5]]).tolist(), strict=True))
+def test_a_mapping_gives_labels_of_its_own(run: psidebug.Diagnosis, diagnosis: psidebug.Diagnosis) -> None:
+    rows = run.data.rows[run.order[:5]].tolist()
+    kept = dict(zip(rows, run.data.encoding.decode(run.data.train.codes[run.order[:5]]).tolist(), strict=True))
     assert run.verify(kept).correction.corrected == 0
     moved = dict.fromkeys(rows, "good")
     assert_same_effect(run.verify(moved).correction, diagnosis.verify(moved).correction)
     assert run.verify(moved).correction.corrected == sum(label != "good" for label in kept.values()) > 0
 
 
-def test_rows_and_labels_that_are_not_there(run: Run) -> None:
+def test_rows_and_labels_that_are_not_there(run: psidebug.Diagnosis) -> None:
     with pytest.raises(UnknownRow, match="not the id"):
         run.verify(["nobody"])
     with pytest.raises(UnseenClass):
@@ -123,7 +118,7 @@ def test_rows_and_labels_that_are_not_there(run: Run) -> None:
         run.retrain({-1: "good"})
     with pytest.raises(UnseenClass):
         run.retrain({1: "ugly"})
-    right = int(np.setdiff1d(np.arange(80), run.bugs)[0])
+    right = int(np.setdiff1d(np.arange(80), run.findings.predictions.bugs)[0])
     with pytest.raises(NotMisclassified):
         run.explain(right)
     with pytest.raises(UnknownRow):
@@ -141,42 +136,24 @@ def test_a_learner_with_a_function_of_the_user_is_not_saved(planted: Planted, tm
     model = make_pipeline(FunctionTransformer(shifted), StandardScaler(), LogisticRegression())
     found = debugged(planted, model=model)
     found.save(tmp_path / "run")
-    run = load_run(tmp_path / "run")
+    run = psidebug.Diagnosis.load(tmp_path / "run")
     assert not list((tmp_path / "run").rglob("*.skops"))
-    assert "shifted" in run.record["no_learner"]
-    for ask in (lambda: run.task, lambda: run.verify([0]), lambda: run.explain(int(run.bugs[0]))):
+    bug = int(run.findings.predictions.bugs[0])
+    for ask in (lambda: run.task, lambda: run.verify([0]), lambda: run.explain(bug)):
         with pytest.raises(LearnerMissing, match="with_learner") as caught:
             ask()
         assert "shifted" in str(caught.value)
-    rows = run.rows[run.order[:5]].tolist()
+    rows = run.data.rows[run.order[:5]].tolist()
     again = run.with_learner(clone(model))
     assert_same_effect(again.verify(rows).correction, found.verify(rows).correction)
-    assert str(again.explain(int(run.bugs[0]))) == str(found.explain(int(run.bugs[0])))
+    assert str(again.explain(bug)) == str(found.explain(bug))
 
 
-def test_another_learner_is_refused(run: Run, planted: Planted) -> None:
+def test_another_learner_is_refused(run: psidebug.Diagnosis, planted: Planted) -> None:
     with pytest.raises(LearnerMismatch, match="LogisticRegression"):
         run.with_learner(RandomForestClassifier())
     with pytest.raises(LearnerMismatch, match="otherwise than in the run"):
         run.with_learner(LogisticRegression(C=1e-6)).verify([0])
-
-
-def test_a_run_of_the_first_kind_takes_a_learner(planted: Planted) -> None:
-    """The golden run was saved before learners were."""
-    from sklearn.compose import make_column_transformer
-    from sklearn.preprocessing import OneHotEncoder
-
-    run = load_run(GOLDEN)
-    with pytest.raises(LearnerMissing, match="older Psi"):
-        run.verify([1])
-    encoder = make_column_transformer((OneHotEncoder(), ["kind"]), remainder="passthrough")
-    given = run.with_learner(make_pipeline(encoder, LogisticRegression()))
-    assert run.correction is not None
-    codes = run.files.codes(run.files.labels, "repaired")
-    places = np.flatnonzero(codes != run.given).tolist()
-    effect = given.retrain({place: run.encoding.classes[codes[place]] for place in places})
-    np.testing.assert_equal(effect.test_after, run.correction.verified.test_after)
-    assert given.explain(int(run.bugs[0])).causes.shape[0] > 0
 
 
 def test_a_changed_learner_file_is_seen(diagnosis: psidebug.Diagnosis, tmp_path: Path) -> None:
@@ -184,17 +161,15 @@ def test_a_changed_learner_file_is_seen(diagnosis: psidebug.Diagnosis, tmp_path:
     file = next((tmp_path / "run").rglob("learner.skops"))
     file.write_bytes(file.read_bytes() + b"\0")
     with pytest.raises(UnreadableRun, match="changed or damaged"):
-        load_run(tmp_path / "run")
+        psidebug.Diagnosis.load(tmp_path / "run")
 
 
 def test_what_is_kept_of_the_source_and_display(diagnosis: psidebug.Diagnosis, tmp_path: Path) -> None:
     source = {"label": "y", "id": None, "columns": ["a", "y"], "train": "t.csv"}
-    save_run(diagnosis, tmp_path / "run", source=source)
-    assert load_run(tmp_path / "run").source == source
-    assert load_run(tmp_path / "run").display == diagnosis.display
-    assert json.loads((tmp_path / "run" / "run.json").read_text())["schema"] == 1
-    assert load_run(GOLDEN).source is None
-    assert load_run(GOLDEN).display.plain
+    diagnosis.described(source=source).save(tmp_path / "run")
+    run = psidebug.Diagnosis.load(tmp_path / "run")
+    assert run.findings.origin.source == source
+    assert run.display == diagnosis.display
 
 
 # ── diagnosed again ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -205,8 +180,9 @@ def test_settled_labels_are_facts(planted: Planted, tmp_path: Path, case: str) -
     found = debugged(planted, **LEARNERS[case](planted))
     run = Saved(found, tmp_path / "run").run
     seen = run.order[:5]
-    known = {run.rows[place]: str(planted.y_train[place]) for place in seen.tolist()}  # all are right as they are
-    known[run.rows[seen[0]]] = "good"
+    ids = run.data.rows
+    known = {ids[place]: str(planted.y_train[place]) for place in seen.tolist()}  # all are right as they are
+    known[ids[seen[0]]] = "good"
     assert set(run.suspects["row"].to_list()) >= set(known)
     again = run.diagnose_again(known)
     rows = set(again.suspects["row"].to_list())
@@ -219,7 +195,7 @@ def test_settled_labels_are_facts(planted: Planted, tmp_path: Path, case: str) -
         assert again.task.encoding.decode(each.codes[seen]).tolist() == list(known.values())
 
 
-def test_settling_every_wrong_label_leaves_nothing_to_correct(planted: Planted, run: Run) -> None:
+def test_settling_every_wrong_label_leaves_nothing_to_correct(planted: Planted, run: psidebug.Diagnosis) -> None:
     truth = np.where(planted.wrong, "good", planted.y_train)
     stages: list[str] = []
     known = {place: str(truth[place]) for place in np.flatnonzero(planted.wrong).tolist()}

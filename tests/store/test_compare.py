@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import psidebug
-from psidebug.store import Run, compare, fingerprint_of, load_run, save_run
+from psidebug.store import Run, compare, fingerprint_of, load_run
 from tests.conftest import Planted, with_changes
 from tests.store.conftest import CASES, debugged
 
@@ -27,7 +27,7 @@ def runs(planted: Planted, diagnosis: psidebug.Diagnosis, tmp_path_factory: pyte
     place = tmp_path_factory.mktemp("runs")
     repaired = debugged(planted, **CASES["numpy"](planted) | {"y_train": diagnosis.repaired_labels})
     for name, found in (("first", diagnosis), ("repaired", repaired)):
-        save_run(found, place / name)
+        found.save(place / name)
     return {name: load_run(place / name) for name in ("first", "repaired")}
 
 
@@ -63,7 +63,7 @@ def test_what_changes_when_labels_are_repaired(runs: dict[str, Run]) -> None:
 
 
 def test_without_suspects_the_lists_are_the_same(planted: Planted, tmp_path: Path) -> None:
-    save_run(debugged(planted, bugs=[]), tmp_path / "run")
+    debugged(planted, bugs=[]).save(tmp_path / "run")
     run = load_run(tmp_path / "run")
     found = compare(run, run)
     assert found.overlap == 1.0

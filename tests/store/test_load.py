@@ -1,4 +1,4 @@
-"""What is wrong with a saved run is said in a sentence, and runs of the first schema are read for ever."""
+"""What is wrong with a saved run is said in a sentence; a run of an older schema is refused in one too."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 import psidebug
 from psidebug.errors import UnreadableRun
-from psidebug.store import load_run, save_run
+from psidebug.store import load_run
 from psidebug.store.load import read_run_file
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -22,7 +22,7 @@ GOLDEN = Path(__file__).parent / "golden"
 @pytest.fixture(scope="module")
 def original(diagnosis: psidebug.Diagnosis, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("runs") / "run"
-    save_run(diagnosis, path)
+    diagnosis.save(path)
     return path
 
 
@@ -73,15 +73,15 @@ def test_json_of_something_else(path: Path, content: str) -> None:
 
 
 def test_a_newer_schema(path: Path) -> None:
-    change(path, lambda record: record.update(schema=2, psidebug="9.1"))
+    change(path, lambda record: record.update(schema=3, psidebug="9.1"))
     message = refused(path)
-    assert "made by a newer Psi (9.1, schema 2" in message
+    assert "made by a newer Psi (9.1, schema 3" in message
     assert "upgrade" in message
 
 
 def test_a_part_that_is_lacking(path: Path) -> None:
-    change(path, lambda record: record.pop("verdict"))
-    assert "lacks verdict" in refused(path)
+    change(path, lambda record: record.pop("findings"))
+    assert "lacks findings" in refused(path)
 
 
 @pytest.mark.parametrize("name", ["labels", "train", "test", "predictions", "causes"])
@@ -159,13 +159,12 @@ def test_a_list_of_files_that_is_none(path: Path, name: str) -> None:
 @pytest.mark.parametrize("name", ["labels", "predictions", "train", "test"])
 def test_a_list_of_files_without_one_that_every_run_has(path: Path, name: str) -> None:
     change(path, lambda record: record["files"].pop(name))
-    run = load_run(path)
     with pytest.raises(UnreadableRun, match=f"names no file for {name}"):
-        _ = (run.rows, run.bugs, run.features, run.test_features)
+        _ = load_run(path).data
 
 
 @pytest.mark.parametrize("value", [7, "x", [], [["a", 1]], True], ids=str)
-@pytest.mark.parametrize("name", ["fingerprint", "task", "settings", "correction", "fidelity"])
+@pytest.mark.parametrize("name", ["fingerprint", "findings", "data", "spec", "files"])
 def test_a_part_of_another_type_is_damage(path: Path, name: str, value: Any) -> None:
     change(path, lambda record: record.update({name: value}))
     message = refused(path)
@@ -217,29 +216,30 @@ def test_a_link_that_comes_after_the_run_was_opened_is_refused(path: Path, tmp_p
     run = load_run(path)
     linked(table(path, "train"), tmp_path / "elsewhere")
     with pytest.raises(UnreadableRun, match="is a link"):
-        _ = run.features
+        _ = run.data
 
 
 def test_a_run_that_is_itself_reached_by_a_link_is_opened(path: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(path)
-    assert load_run(tmp_path / "link").rows.size > 0
+    assert load_run(tmp_path / "link").findings.labels.rows.size > 0
 
 
 def test_what_a_later_version_adds_is_ignored(path: Path, diagnosis: psidebug.Diagnosis) -> None:
     def add(record: dict[str, Any]) -> None:
         record["hologram"] = {"colour": "red"}
-        record["correction"]["verified"]["colour"] = "red"
-        record["curve"]["points"][0]["colour"] = "red"
-        record["fidelity"]["groups"]["colour"] = "red"
-        record["conditions"][0]["conditions"][0]["colour"] = "red"
+        found = record["findings"]
+        found["correction"]["verified"]["colour"] = "red"
+        found["curve"]["points"][0]["colour"] = "red"
+        found["fidelity"]["groups"]["colour"] = "red"
+        found["slices"][0]["conditions"][0]["colour"] = "red"
 
     change(path, add)
     run = load_run(path)
-    assert run.record["hologram"] == {"colour": "red"}
+    assert run.files.record["hologram"] == {"colour": "red"}
     assert run.correction is not None
     assert run.curve is not None
     assert run.fidelity == diagnosis.fidelity
-    assert len(run.conditions) > 0
+    assert run.findings.slices == diagnosis.findings.slices
     assert run.verdict == diagnosis.verdict
 
 
@@ -248,27 +248,34 @@ def test_tables_are_read_when_asked_for(path: Path) -> None:
     table(path, "train").unlink()
     assert len(run.suspects) > 0
     with pytest.raises(UnreadableRun, match="Load it again"):
-        _ = run.features
+        _ = run.data
 
 
-# ── schema 1, as it was first written ───────────────────────────────────────────────────────────────────────────────
+# ── older schemas ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_run_of_schema_1_still_loads() -> None:
-    """Made by ``python -m tests.store.make_golden`` when schema 1 was new; never to be made again."""
-    run = load_run(GOLDEN)
+def test_a_run_of_an_older_schema_is_refused_with_what_to_do(path: Path) -> None:
+    change(path, lambda record: record.update(schema=1, psidebug="0.1.0"))
+    message = refused(path)
+    assert "was made by Psi 0.1.0" in message
+    assert "run psi debug again" in message
+
+
+def test_a_run_of_schema_2_still_loads() -> None:
+    """Made by ``python -m tests.store.make_golden`` when schema 2 was new; with the next one, made again."""
+    run = psidebug.Diagnosis.load(GOLDEN)
     expected = json.loads((GOLDEN / "expected.json").read_text())
-    assert run.record["schema"] == 1
     assert run.verdict == expected["verdict"]
     assert run.suspects["row"].tolist() == expected["rows"]
     assert run.suspects["given"].tolist() == expected["given"]
     assert run.suspects["ps"].tolist() == expected["ps"]
-    assert [str(each) for conditions in run.conditions for each in conditions] == expected["conditions"]
-    assert [run.members(number).tolist() for number in range(len(run.conditions))] == expected["members"]
+    slices = run.findings.slices
+    assert [each.condition for each in slices] == expected["conditions"]
+    assert [each.members(run.data).tolist() for each in slices] == expected["members"]
     assert list(run.repaired_labels) == expected["repaired"]
     assert str(run.controls) == expected["controls"]
-    assert list(run.features["kind"].cat.categories) == ["none", "web", "desk"]
-    assert run.metadata is not None
+    assert list(run.data.train.features["kind"].cat.categories) == ["none", "web", "desk"]
+    assert run.data.metadata is not None
     assert run.curve is not None
     assert [point.corrected for point in run.curve.points] == expected["curve"]
     assert run.causes(expected["bug"])["ps"].tolist() == expected["causes"]

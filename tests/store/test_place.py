@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,8 @@ import pytest
 import psidebug
 from psidebug.errors import OtherRun, OutputError
 from psidebug.files import marked
-from psidebug.store import check_run_place, fingerprint_of, load_run, save_run
+from psidebug.store import check_run_place, fingerprint_of, load_run
+from psidebug.store.load import read_run_file
 from tests.conftest import Planted, planted_rows
 from tests.store.conftest import debugged
 
@@ -31,7 +31,7 @@ def small(planted: Planted) -> psidebug.Diagnosis:
 
 def told(found: psidebug.Diagnosis, note: str) -> psidebug.Diagnosis:
     """The same diagnosis of the same inputs, told apart by a note."""
-    return replace(found, notes=(note,))
+    return found.described(notes=[note])
 
 
 def state(directory: Path) -> dict[str, bytes]:
@@ -39,7 +39,7 @@ def state(directory: Path) -> dict[str, bytes]:
 
 
 def test_a_run_is_written_and_nothing_else(small: psidebug.Diagnosis, tmp_path: Path) -> None:
-    save_run(small, str(tmp_path / "run"))
+    small.save(str(tmp_path / "run"))
     assert [each.name for each in tmp_path.iterdir()] == ["run"]
     assert sorted(each.name.split("-")[0] for each in (tmp_path / "run").iterdir()) == ["run.json", "tables"]
     (tmp_path / "other").mkdir()
@@ -50,23 +50,23 @@ def test_a_run_is_written_and_nothing_else(small: psidebug.Diagnosis, tmp_path: 
 def test_an_empty_directory_is_filled(small: psidebug.Diagnosis, tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / ".tables-x.partial").mkdir()  # left by a process that was killed
-    save_run(small, tmp_path / "run")
+    small.save(tmp_path / "run")
     assert load_run(tmp_path / "run").verdict == small.verdict
 
 
 def test_the_same_inputs_replace_the_run_and_leave_other_files(small: psidebug.Diagnosis, tmp_path: Path) -> None:
-    save_run(told(small, "first"), tmp_path / "run")
+    told(small, "first").save(tmp_path / "run")
     (tmp_path / "run" / "verdicts.sqlite").write_text("kept")
-    save_run(told(small, "second"), tmp_path / "run")
+    told(small, "second").save(tmp_path / "run")
     assert load_run(tmp_path / "run").notes == ("second",)
     assert len(list((tmp_path / "run").glob("*tables-*"))) == 1
     assert (tmp_path / "run" / "verdicts.sqlite").read_text() == "kept"
 
 
 def test_a_link_to_a_run_stays_a_link(small: psidebug.Diagnosis, tmp_path: Path) -> None:
-    save_run(told(small, "first"), tmp_path / "run")
+    told(small, "first").save(tmp_path / "run")
     (tmp_path / "link").symlink_to(tmp_path / "run")
-    save_run(told(small, "second"), tmp_path / "link")
+    told(small, "second").save(tmp_path / "link")
     assert (tmp_path / "link").is_symlink()
     assert load_run(tmp_path / "run").notes == ("second",)
 
@@ -83,7 +83,7 @@ def test_a_failure_midway_leaves_what_was_there(
     old: bool,
 ) -> None:
     if old:
-        save_run(told(small, "first"), tmp_path / "run")
+        told(small, "first").save(tmp_path / "run")
     before = state(tmp_path)
 
     def fails(*_: Any, **__: Any) -> None:
@@ -91,7 +91,7 @@ def test_a_failure_midway_leaves_what_was_there(
 
     monkeypatch.setattr(step, fails)
     with pytest.raises(OutputError if isinstance(error, OSError) else KeyboardInterrupt) as caught:
-        save_run(told(small, "second"), tmp_path / "run")
+        told(small, "second").save(tmp_path / "run")
     if isinstance(error, OSError):
         assert "could not write" in str(caught.value)
         assert "No space left on device. Choose a place you can write to." in str(caught.value)
@@ -105,7 +105,7 @@ def test_a_failure_midway_leaves_what_was_there(
 def test_a_disk_that_fills_up_at_any_time(
     small: psidebug.Diagnosis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    save_run(told(small, "first"), tmp_path / "run")
+    told(small, "first").save(tmp_path / "run")
     before, real = state(tmp_path), os.fsync
 
     def save_with_room_for(calls: int) -> int:
@@ -120,7 +120,7 @@ def test_a_disk_that_fills_up_at_any_time(
 
         with monkeypatch.context() as patched:
             patched.setattr(os, "fsync", fsync)
-            save_run(told(small, "second"), tmp_path / "run")
+            told(small, "second").save(tmp_path / "run")
         return len(made)
 
     calls = 0
@@ -130,13 +130,13 @@ def test_a_disk_that_fills_up_at_any_time(
             save_with_room_for(calls)
     # Only the last call comes after the step that makes the new run count; it forces that step to disk.
     assert load_run(tmp_path / "run").notes == ("second",)
-    assert save_with_room_for(0) == calls > len(load_run(tmp_path / "run").record["files"])
+    assert save_with_room_for(0) == calls > len(load_run(tmp_path / "run").files.record["files"])
 
 
 def test_an_interrupt_right_after_the_step_leaves_the_new_run(
     small: psidebug.Diagnosis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    save_run(told(small, "first"), tmp_path / "run")
+    told(small, "first").save(tmp_path / "run")
     real = os.replace
 
     def interrupted(*arguments: Any) -> None:
@@ -145,14 +145,14 @@ def test_an_interrupt_right_after_the_step_leaves_the_new_run(
 
     monkeypatch.setattr(os, "replace", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        save_run(told(small, "second"), tmp_path / "run")
+        told(small, "second").save(tmp_path / "run")
     assert load_run(tmp_path / "run").notes == ("second",)
 
 
 def test_at_every_step_a_reader_finds_a_whole_run(
     small: psidebug.Diagnosis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    save_run(told(small, "first"), tmp_path / "run")
+    told(small, "first").save(tmp_path / "run")
     seen = []
     for name in ("replace", "rename", "fsync"):
         real = getattr(os, name)
@@ -160,21 +160,21 @@ def test_at_every_step_a_reader_finds_a_whole_run(
         def watched(*arguments: Any, real: Any = real) -> Any:
             answer = real(*arguments)
             run = load_run(tmp_path / "run")
-            assert len(run.rows) == 120
+            assert len(run.findings.labels.rows) == 120
             seen.append(run.notes[0])
             return answer
 
         monkeypatch.setattr(os, name, watched)
-    save_run(told(small, "second"), tmp_path / "run")
+    told(small, "second").save(tmp_path / "run")
     assert set(seen) == {"first", "second"}
     assert seen == sorted(seen), "never back to the old one"
 
 
 def test_another_run_is_not_overwritten(small: psidebug.Diagnosis, tmp_path: Path) -> None:
-    save_run(small, tmp_path / "run")
+    small.save(tmp_path / "run")
     before = state(tmp_path)
     with pytest.raises(OtherRun, match="other data or of another learner"):
-        save_run(debugged(planted_rows(seed=1), bugs=[]), tmp_path / "run")
+        debugged(planted_rows(seed=1), bugs=[]).save(tmp_path / "run")
     assert state(tmp_path) == before
 
 
@@ -196,38 +196,38 @@ def removed(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 def test_no_folder_outside_of_the_run_is_removed(
     small: psidebug.Diagnosis, tmp_path: Path, removed: list[Path], name: str
 ) -> None:
-    save_run(small, tmp_path / "run")
+    small.save(tmp_path / "run")
     for place in (tmp_path, tmp_path / "run"):
         (place / "precious").mkdir()
-    files = load_run(tmp_path / "run").record["files"]
+    files = read_run_file(tmp_path / "run")["files"]
     forge(tmp_path / "run", files={**files, "causes": {"path": name.format(there=tmp_path), "sha256": ""}})
     before = state(tmp_path)
     with pytest.raises(OtherRun, match="outside of the run"):
-        save_run(small, tmp_path / "run")
+        small.save(tmp_path / "run")
     assert removed == []
     assert state(tmp_path) == before
 
 
 def test_only_the_old_tables_are_removed(small: psidebug.Diagnosis, tmp_path: Path, removed: list[Path]) -> None:
-    save_run(small, tmp_path / "run")
+    small.save(tmp_path / "run")
     tables = [*(tmp_path / "run").glob("tables-*")]
-    save_run(small, tmp_path / "run")
+    small.save(tmp_path / "run")
     assert removed == tables
 
 
 def test_folders_inside_of_the_run_that_are_not_its_tables_are_not_removed(
     small: psidebug.Diagnosis, tmp_path: Path, removed: list[Path]
 ) -> None:
-    save_run(small, tmp_path / "run")
+    small.save(tmp_path / "run")
     (tmp_path / "run" / "again-001").mkdir()
     forge(tmp_path / "run", files={"labels": {"path": "again-001/labels.parquet", "sha256": ""}})
     with pytest.raises(OtherRun, match="outside of the run"):
-        save_run(small, tmp_path / "run")
+        small.save(tmp_path / "run")
     assert removed == []
 
 
 def test_links_are_not_followed_when_old_tables_are_removed(small: psidebug.Diagnosis, tmp_path: Path) -> None:
-    save_run(small, tmp_path / "run")
+    small.save(tmp_path / "run")
     (tmp_path / "precious").mkdir()
     (tmp_path / "precious" / "thesis.txt").write_text("three years of work")
     gone = subprocess.Popen([sys.executable, "-c", ""])
@@ -236,7 +236,7 @@ def test_links_are_not_followed_when_old_tables_are_removed(small: psidebug.Diag
     for name in ("tables-x", f"{left}x", f".{left}x.partial"):
         (tmp_path / "run" / name).symlink_to(tmp_path / "precious")
     forge(tmp_path / "run", files={"labels": {"path": "tables-x/labels.parquet", "sha256": ""}})
-    save_run(small, tmp_path / "run")
+    small.save(tmp_path / "run")
     assert (tmp_path / "precious" / "thesis.txt").read_text() == "three years of work"
     assert load_run(tmp_path / "run").verdict == small.verdict
     links = [each.name for each in (tmp_path / "run").iterdir() if each.is_symlink()]
@@ -244,58 +244,58 @@ def test_links_are_not_followed_when_old_tables_are_removed(small: psidebug.Diag
 
 
 def test_a_run_file_that_is_a_link_is_not_written_through(small: psidebug.Diagnosis, tmp_path: Path) -> None:
-    save_run(small, tmp_path / "run")
+    small.save(tmp_path / "run")
     (tmp_path / "run" / "run.json").rename(tmp_path / "elsewhere.json")
     (tmp_path / "run" / "run.json").symlink_to(tmp_path / "elsewhere.json")
     before = state(tmp_path)
     with pytest.raises(OtherRun, match="is a link"):
-        save_run(small, tmp_path / "run")
+        small.save(tmp_path / "run")
     assert state(tmp_path) == before
 
 
 @pytest.mark.parametrize("value", [None, 7, "x", [], {"learner": {}}], ids=str)
 def test_a_forged_fingerprint_is_another_run(small: psidebug.Diagnosis, tmp_path: Path, value: Any) -> None:
-    save_run(small, tmp_path / "run")
+    small.save(tmp_path / "run")
     forge(tmp_path / "run", fingerprint=value)
     before = state(tmp_path)
     with pytest.raises(OtherRun, match="cannot be read"):
-        save_run(small, tmp_path / "run")
+        small.save(tmp_path / "run")
     assert state(tmp_path) == before
 
 
 def test_what_is_no_run_is_not_overwritten(small: psidebug.Diagnosis, tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("three years of work")
     with pytest.raises(OtherRun, match="is no saved run"):
-        save_run(small, tmp_path)
+        small.save(tmp_path)
     with pytest.raises(OutputError, match="it is a file"):
-        save_run(small, tmp_path / "thesis.txt")
+        small.save(tmp_path / "thesis.txt")
     (tmp_path / "run.json").write_text("{")
     with pytest.raises(OtherRun, match="cannot be read"):
-        save_run(small, tmp_path)
+        small.save(tmp_path)
     assert set(state(tmp_path)) == {"thesis.txt", "run.json"}
 
 
 def test_places_where_no_run_can_be(small: psidebug.Diagnosis, tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=r"there is no directory .*missing\. Make it first"):
-        save_run(small, tmp_path / "missing" / "run")
+        small.save(tmp_path / "missing" / "run")
     with pytest.raises(OutputError, match="Choose another place"):
-        save_run(small, f"{tmp_path}/a\0b")
+        small.save(f"{tmp_path}/a\0b")
     with pytest.raises(OutputError, match="could not write"):
-        save_run(small, tmp_path / ("x" * 300))
+        small.save(tmp_path / ("x" * 300))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_place_is_checked_before_the_work(small: psidebug.Diagnosis, planted: Planted, tmp_path: Path) -> None:
     prints = fingerprint_of(small.task)
     check_run_place(tmp_path / "run", prints)
-    save_run(small, tmp_path / "run")
+    small.save(tmp_path / "run")
     check_run_place(tmp_path / "run", prints)
     with pytest.raises(OtherRun):
         check_run_place(tmp_path / "run", prints | {"learner": "another"})
 
 
 def test_the_tables_can_be_read_by_any_program(small: psidebug.Diagnosis, tmp_path: Path) -> None:
-    save_run(small, tmp_path / "run")
+    small.save(tmp_path / "run")
     files = json.loads((tmp_path / "run" / "run.json").read_text())["files"]
     labels = pq.read_table(tmp_path / "run" / files["labels"]["path"])
     assert labels.column_names[:4] == ["row", "given", "repaired", "proposed"]
@@ -304,14 +304,12 @@ def test_the_tables_can_be_read_by_any_program(small: psidebug.Diagnosis, tmp_pa
 
 WRITER = """
 import sys
-from dataclasses import replace
 from tests.conftest import planted_rows
 from tests.store.conftest import debugged
-from psidebug.store import save_run
 found = debugged(planted_rows(), bugs=[])
 while True:
     for note in ("a", "b"):
-        save_run(replace(found, notes=(note,)), sys.argv[1])
+        found.described(notes=[note]).save(sys.argv[1])
         print(flush=True)
 """
 
@@ -329,14 +327,13 @@ def test_a_kill_at_any_moment_leaves_a_whole_run(tmp_path: Path, wait: float) ->
         writer.send_signal(signal.SIGKILL)
     run = load_run(tmp_path / "run")
     assert run.notes[0] in ("a", "b")
-    assert run.features.shape == (120, 4)
+    assert run.data.train.features.shape == (120, 4)
 
 
 KILLED = """
 import os, signal, sys
 import psidebug.store.place as place
-from psidebug.store import fingerprint_of
-from psidebug.store.contents import contents
+from psidebug.store.save import contents
 from tests.conftest import planted_rows
 from tests.store.conftest import debugged
 step, target = sys.argv[1:]
@@ -345,7 +342,7 @@ def die(*_, **__):
 home, _, name = step.rpartition(".")
 setattr({"os": os, "place": place}[home], name, die)
 found = debugged(planted_rows(), bugs=[])
-place.write_run(target, *contents(found, fingerprint_of(found.task)))
+place.write_run(target, *contents(found.findings, found.data, found.spec, found.task.learner))
 """
 
 
@@ -356,22 +353,22 @@ def test_what_a_killed_process_left_is_removed_by_the_next(
     small: psidebug.Diagnosis, tmp_path: Path, step: str, old: bool
 ) -> None:
     if old:
-        save_run(told(small, "first"), tmp_path / "run")
+        told(small, "first").save(tmp_path / "run")
     (tmp_path / ".run.0123.partial").mkdir()  # of an older Psi, or of another machine: nobody knows
     command = [sys.executable, "-c", KILLED, step, str(tmp_path / "run")]
     assert subprocess.run(command, cwd=Path(__file__).parents[2], check=False).returncode == -signal.SIGKILL
     left = [each for each in tmp_path.rglob("*") if "partial" in each.name or "tables" in each.name]
     assert len(left) > (2 if old else 1)
-    save_run(told(small, "second"), tmp_path / "run")
+    told(small, "second").save(tmp_path / "run")
     assert load_run(tmp_path / "run").notes == ("second",)
     assert sorted(each.name for each in tmp_path.iterdir()) == [".run.0123.partial", "run"]
     assert sorted(each.name.split("-")[0] for each in (tmp_path / "run").iterdir()) == ["run.json", "tables"]
 
 
 def test_what_a_living_process_writes_is_let_be(small: psidebug.Diagnosis, tmp_path: Path) -> None:
-    save_run(told(small, "first"), tmp_path / "run")
+    told(small, "first").save(tmp_path / "run")
     mine = [tmp_path / f".{marked('run')}x.partial", tmp_path / "run" / f".{marked('tables-')}x.partial"]
     for each in mine:
         each.mkdir()
-    save_run(told(small, "second"), tmp_path / "run")
+    told(small, "second").save(tmp_path / "run")
     assert all(each.exists() for each in mine)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import re
 import sys
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -20,11 +18,10 @@ import pytest
 import scipy.sparse as sp
 
 import psidebug
-from psidebug.diagnosis.frames import best_of_each_slice
-from psidebug.diagnosis.verification import Verification
+from psidebug.diagnosis.found import best_of_each_slice
 from psidebug.errors import NotMisclassified, UnknownRow
-from psidebug.report import summarise, write_report
-from psidebug.store import Run, load_run, save_run
+from psidebug.findings import Verification
+from psidebug.report import summarise
 from tests.conftest import Planted, refit
 from tests.store.conftest import CASES, debugged
 
@@ -36,15 +33,15 @@ class Saved:
     path: Path
 
     @property
-    def run(self) -> Run:
-        return load_run(self.path)
+    def run(self) -> psidebug.Diagnosis:
+        return psidebug.Diagnosis.load(self.path)
 
 
 @pytest.fixture(scope="module", params=list(CASES))
 def saved(request: pytest.FixtureRequest, planted: Planted, tmp_path_factory: pytest.TempPathFactory) -> Saved:
     found = debugged(planted, **CASES[request.param](planted))
     path = tmp_path_factory.mktemp("runs") / "run"
-    save_run(found, path)
+    found.save(path)
     return Saved(request.param, found, path)
 
 
@@ -93,12 +90,14 @@ def test_what_is_told(saved: Saved) -> None:
     assert run.verdict == live.verdict
     assert run.notes == live.notes
     assert run.settings == dict(live.settings)
-    assert run.seed == live.task.seed
+    assert run.spec.seed == live.task.seed
     assert run.nothing_to_debug == live.nothing_to_debug
     assert run.corrected == live.corrected
-    assert run.encoding.classes == live.task.encoding.classes
-    assert [type(each) for each in run.encoding.classes] == [type(each) for each in live.task.encoding.classes]
-    assert run.created.endswith("+00:00")
+    classes = run.findings.encoding.classes
+    assert classes == live.task.encoding.classes
+    assert [type(each) for each in classes] == [type(each) for each in live.task.encoding.classes]
+    assert run.findings.origin == live.findings.origin
+    assert run.findings.origin.created.endswith("+00:00")
     np.testing.assert_equal(
         None if run.fidelity is None else asdict(run.fidelity),
         None if live.fidelity is None else asdict(live.fidelity),
@@ -124,12 +123,12 @@ def test_the_effects_of_corrections(saved: Saved) -> None:
 
 
 def test_the_data(saved: Saved) -> None:
-    run, task = saved.run, saved.diagnosis.task
-    assert_same_table(run.features, task.train.features)
-    assert_same_table(run.test_features, task.test.features)
+    run, task = saved.run.data, saved.diagnosis.task
+    assert_same_table(run.train.features, task.train.features)
+    assert_same_table(run.test.features, task.test.features)
     assert_same_table(run.metadata, task.metadata)
-    np.testing.assert_array_equal(run.given, task.train.codes)
-    np.testing.assert_array_equal(run.bugs, task.bugs)
+    np.testing.assert_array_equal(run.train.codes, task.train.codes)
+    np.testing.assert_array_equal(saved.run.findings.predictions.bugs, task.bugs)
     assert run.rows.tolist() == task.rows.tolist()
     assert run.rows.dtype == task.rows.dtype
     np.testing.assert_equal(run.sample_weight, task.sample_weight)
@@ -150,35 +149,31 @@ def test_the_repaired_labels_are_of_the_kind_that_was_given(saved: Saved) -> Non
 
 
 def test_the_predictions(saved: Saved) -> None:
-    task = saved.diagnosis.task
-    frame = nw.from_native(saved.run.test, eager_only=True)
-    decoded = nw.from_native(saved.diagnosis.suspects, eager_only=True)["given"].dtype
-    assert frame["bug"].to_list() == np.isin(np.arange(len(task.test)), task.bugs).tolist()
-    assert frame["label"].dtype == decoded or len(task.bugs) == 0
+    task, tests = saved.diagnosis.task, saved.run.findings.predictions
+    np.testing.assert_array_equal(tests.bugs, task.bugs)
+    np.testing.assert_array_equal(tests.labels, task.test.codes)
+    np.testing.assert_array_equal(tests.before, task.predicted)
     best = saved.diagnosis.correction
-    assert ("after" in frame.columns) == (best is not None)
+    assert (tests.after is None) == (best is None)
     if best is not None:
-        again = task.predict(refit(task, best.codes), task.test)
-        assert saved.run.files.codes(saved.run.files.predictions, "after").tolist() == again.tolist()
-    assert saved.run.files.codes(saved.run.files.predictions, "predicted").tolist() == task.predicted.tolist()
+        np.testing.assert_array_equal(tests.after, task.predict(refit(task, best.codes), task.test))
 
 
 def test_conditions_find_the_same_rows_again(saved: Saved) -> None:
     found = best_of_each_slice(saved.diagnosis.tried)
-    run = saved.run
-    assert run.conditions == tuple(one.conditions for one, _ in found)
-    for number, (one, _) in enumerate(found):
-        np.testing.assert_array_equal(run.members(number), one.members)
+    slices = saved.run.findings.slices
+    assert [each.conditions for each in slices] == [one.conditions for one, _ in found]
+    for each, (one, _) in zip(slices, found, strict=True):
+        np.testing.assert_array_equal(each.members(saved.run.data), one.members)
 
 
 def test_a_report_of_a_saved_run_is_that_of_the_diagnosis(saved: Saved, tmp_path: Path) -> None:
-    run, diagnosis = asdict(summarise(saved.run)), asdict(summarise(saved.diagnosis))
-    assert (run["origin"].pop("created"), diagnosis["origin"].pop("created")) == (saved.run.created, None)
-    assert str(run) == str(diagnosis)
-    write_report(saved.run, tmp_path / "saved.html")
-    write_report(saved.diagnosis, tmp_path / "live.html")
-    page = re.sub(r"<span>made .*?</span>", "", (tmp_path / "saved.html").read_text())
-    assert page == (tmp_path / "live.html").read_text()
+    run, live = saved.run, saved.diagnosis
+    told, again = (asdict(summarise(each.findings, each.data)) for each in (live, run))
+    assert str(told) == str(again)
+    run.report(tmp_path / "saved.html")
+    live.report(tmp_path / "live.html")
+    assert (tmp_path / "saved.html").read_text() == (tmp_path / "live.html").read_text()
 
 
 def test_all_files_are_plain(saved: Saved) -> None:
@@ -195,12 +190,13 @@ def test_all_files_are_plain(saved: Saved) -> None:
 
 
 def test_the_causes_of_a_bug_are_those_that_explain_tells(diagnosis: psidebug.Diagnosis, tmp_path: Path) -> None:
-    save_run(diagnosis, tmp_path / "run")
-    run = load_run(tmp_path / "run")
+    diagnosis.save(tmp_path / "run")
+    run = psidebug.Diagnosis.load(tmp_path / "run")
     task = diagnosis.task
     smallest = task.margins(task.learner, task.test).min(axis=1)
-    assert run.record["explained"] == sorted(task.bugs.tolist(), key=lambda bug: smallest[bug])
-    bug = run.record["explained"][0]
+    explained = [each.test_row for each in run.explained()]
+    assert explained == sorted(task.bugs.tolist(), key=lambda bug: smallest[bug])
+    bug = explained[0]
     live = diagnosis.explain(bug).causes.head(20)
     pd.testing.assert_frame_equal(run.causes(bug), live)
     with pytest.raises(NotMisclassified, match="is no bug"):
@@ -209,17 +205,15 @@ def test_the_causes_of_a_bug_are_those_that_explain_tells(diagnosis: psidebug.Di
         run.causes(1000)
 
 
-def test_causes_that_were_not_saved(
-    diagnosis: psidebug.Diagnosis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("psidebug.diagnosis.causes.BUGS_EXPLAINED", 2)
+def test_causes_that_were_not_kept(planted: Planted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("psidebug.diagnosis.diagnosis.BUGS_EXPLAINED", 2)
     monkeypatch.setattr("psidebug.diagnosis.causes.CAUSES_KEPT", 3)
-    save_run(diagnosis, tmp_path / "run")
-    run = load_run(tmp_path / "run")
-    assert len(run.record["explained"]) == 2
-    assert [len(run.causes(bug)) for bug in run.record["explained"]] == [3, 3]
-    other = next(bug for bug in run.bugs.tolist() if bug not in run.record["explained"])
-    with pytest.raises(UnknownRow, match="not saved"):
+    debugged(planted).save(tmp_path / "run")
+    run = psidebug.Diagnosis.load(tmp_path / "run")
+    explained = [each.test_row for each in run.explained()]
+    assert [len(run.causes(bug)) for bug in explained] == [3, 3]
+    other = next(bug for bug in run.findings.predictions.bugs.tolist() if bug not in explained)
+    with pytest.raises(UnknownRow, match="not kept"):
         run.causes(other)
 
 
@@ -233,11 +227,12 @@ class NotLinear:
 
 
 def test_a_gray_box_that_is_not_linear_is_not_asked_for_causes(diagnosis: psidebug.Diagnosis, tmp_path: Path) -> None:
-    save_run(replace(diagnosis, graybox=NotLinear()), tmp_path / "run")
-    run = load_run(tmp_path / "run")
-    assert len(run.bugs) > 0
-    assert run.record["explained"] == []
-    assert run.files.table("causes").num_rows == 0
+    assert diagnosis.live is not None
+    replace(diagnosis, live=replace(diagnosis.live, named_graybox=NotLinear())).save(tmp_path / "run")
+    found = psidebug.Diagnosis.load(tmp_path / "run").findings
+    assert len(found.predictions.bugs) > 0
+    assert found.causes == ()
+    assert "'not linear' is not linear in the labels" in str(found.unexplained)
 
 
 # ── a reader without the user's libraries ───────────────────────────────────────────────────────────────────────────
@@ -246,11 +241,12 @@ def test_a_gray_box_that_is_not_linear_is_not_asked_for_causes(diagnosis: psideb
 def test_without_the_users_library_results_come_as_pyarrow(
     diagnosis: psidebug.Diagnosis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    save_run(diagnosis, tmp_path / "run")
+    diagnosis.save(tmp_path / "run")
+    live = diagnosis.suspects["row"].tolist()
     real = importlib.util.find_spec
     monkeypatch.setattr("importlib.util.find_spec", lambda name, *rest: None if name == "pandas" else real(name, *rest))
-    run = load_run(tmp_path / "run")
+    run = psidebug.Diagnosis.load(tmp_path / "run")
     assert isinstance(run.suspects, pa.Table)
-    assert run.suspects["row"].to_pylist() == diagnosis.suspects["row"].tolist()
+    assert run.suspects["row"].to_pylist() == live
     assert isinstance(run.slices, pa.Table)
     assert "pandas" in sys.modules  # the library was there and was not asked

@@ -62,14 +62,15 @@ def apply(
         decisions = _verdicts(found)
     else:
         decisions = corrections(found) if top is None else proposed(found, found.order[:top])
-    content, remark = corrected_file(found, decisions, kind, trace=trace)
+    content, remark = corrected_file(found.findings, found.data, decisions, kind, trace=trace)
     if remark is not None:
         output.remark(remark)
     if piped:
         _print(content)
         return
     write_content(content, target)
-    rows, given = len(found.given), found.encoding.decode(found.given).tolist()
+    findings = found.findings
+    rows, given = len(findings.labels.given), findings.encoding.decode(findings.labels.given).tolist()
     corrected = sum(getattr(each, "label", each) != given[place] for place, each in decisions.items())
     if output.as_json:
         wrote(output, target, rows, corrected=corrected)
@@ -79,7 +80,7 @@ def apply(
 
 def _is_training_file(target: Path, run: Run) -> bool:
     """Whether the run was made from this very file, under whatever name."""
-    path = (run.source or {}).get("path")
+    path = run.findings.origin.source.get("path")
     try:
         return path is not None and target.samefile(path)
     except OSError:  # one of them is not there

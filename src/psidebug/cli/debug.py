@@ -99,8 +99,6 @@ def debug(
 
     A run of the same data in RUN is made anew; any other is left alone, and nothing is done.
     """
-    from dataclasses import replace
-
     from psidebug.cli.threads import few_threads
     from psidebug.cli.words import in_words_of_files
     from psidebug.files import check_place
@@ -130,10 +128,15 @@ def debug(
             found = _diagnosed(inputs, arguments, rounds, seed, tick)
         if inputs.shared_rows is not None:
             output.remark(f"psi: {inputs.shared_rows}.")
-            found = replace(found, notes=(*found.notes, inputs.shared_rows))
+        found = found.described(
+            source=inputs.source, notes=[] if inputs.shared_rows is None else [inputs.shared_rows], **about_test
+        )
         tick("saving", 0, 1)
-        _saved(found, run, report, source=inputs.source, **about_test)
-    failed = fail_above is not None and wrong_labels(found) > allowed(fail_above, len(found.task.train))
+        found.save(run)
+        if report is not None:
+            found.report(report)
+    labels = found.findings.labels
+    failed = fail_above is not None and len(labels.corrected) > allowed(fail_above, len(labels.given))
     _show(output, found, inputs, run, report, failed)
     return int(failed)
 
@@ -173,22 +176,6 @@ def _diagnosed(inputs: Inputs, arguments: dict[str, Any], rounds: int, seed: int
         text=inputs.source["text"],
         progress=lambda stage, done, total: tick(f"{stage} ({rows})", done, total),
     )
-
-
-def _saved(found: Diagnosis, run: Path, report: Path | None, **about: Any) -> None:
-    from psidebug.store import load_run, save_run
-
-    save_run(found, run, **about)
-    if report is not None:
-        load_run(run).report(report)  # a run knows more than a diagnosis: files, ids of test rows, when it was made
-
-
-def wrong_labels(found: Diagnosis) -> int:
-    """How many labels the verified corrections of all rounds change."""
-    import numpy as np
-
-    given, repaired = np.asarray(found.task.data.given_labels), np.asarray(found.repaired_labels)
-    return int((given != repaired).sum())
 
 
 def allowed(fail_above: float, rows: int) -> float:

@@ -138,7 +138,7 @@ def _show_slices(console: Console, diagnosis: Diagnosis) -> None:
     label = diagnosis.task.encoding.classes[best.slice.given]
     _say(
         console,
-        f"{best.slice.condition}, labelled {label}: {len(best.slice.members)} training "
+        f"{best.slice.condition}, labelled {label}: {best.slice.rows} training "
         f"rows that stand out by {best.slice.z:.0f} standard errors.",
     )
 

@@ -31,6 +31,7 @@ def explain(output: Output, *, run: Path, test_row: str | None, top: int, budget
     from psidebug.cli.chosen import misclassified_row
     from psidebug.cli.tables import CAUSE_NAMES, cause_cells, one_line, records, show_table
     from psidebug.cli.threads import few_threads
+    from psidebug.diagnosis.diagnosis import Diagnosis
     from psidebug.store import load_run
 
     found = load_run(run)
@@ -38,9 +39,9 @@ def explain(output: Output, *, run: Path, test_row: str | None, top: int, budget
         _list_bugs(output, found)
         return
     position = misclassified_row(found, test_row)
-    name = found.test_rows.tolist()[position]
-    with few_threads(len(found.given)):
-        told = replace(found.explain(position, budget=budget), test_row=name)  # said as the user knows it
+    name = found.findings.predictions.rows.tolist()[position]
+    with few_threads(len(found.findings.labels.given)):
+        told = replace(Diagnosis.saved(found).explain(position, budget=budget), test_row=name)  # as the user knows it
     causes = records(told.causes)
     if output.as_json:
         smallest = told.smallest
@@ -67,13 +68,15 @@ def explain(output: Output, *, run: Path, test_row: str | None, top: int, budget
 
 def _list_bugs(output: Output, run: Run) -> None:
     """The misclassified test rows."""
-    from psidebug.cli.tables import one_line, records, show_table
+    from psidebug.cli.tables import one_line, show_table
 
-    names = run.test_rows.tolist()
+    tests, decode = run.findings.predictions, run.findings.encoding.decode
+    codes = {"label": tests.labels, "predicted": tests.before} | ({} if tests.after is None else {"after": tests.after})
+    labels = {name: decode(each).tolist() for name, each in codes.items()}
+    names = tests.rows.tolist()
     bugs = [
-        {"test_row": names[place], "position": place, **each}
-        for place, each in enumerate(records(run.test))
-        if each.pop("bug")
+        {"test_row": names[place], "position": place, **{name: each[place] for name, each in labels.items()}}
+        for place in tests.bugs.tolist()
     ]
     if output.as_json:
         output.result(bugs)
@@ -81,5 +84,5 @@ def _list_bugs(output: Output, run: Run) -> None:
     if not bugs:
         output.console.print(run.verdict, markup=False)
         return
-    shown = ["test_row", "label", "predicted", *(["after"] if run.correction is not None else [])]
+    shown = ["test_row", *labels]
     show_table(output, [[one_line(each[name]) for name in shown] for each in bugs], shown, wide=shown[1:])

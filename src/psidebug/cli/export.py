@@ -44,15 +44,16 @@ def export(output: Output, *, run: Path, kind: str, top: int | None, target: Pat
             raise click.UsageError("cleanlab's table has every training row: leave --top out.")
         if not piped:
             kind_of(target)
-        send(output, cleanlab_frame(load_run(run)), target)
+        send(output, cleanlab_frame(load_run(run).findings), target)
     elif kind == "label-studio":
         found = load_run(run)
-        tasks = label_studio_tasks(found, top=top)
+        tasks = label_studio_tasks(found.findings, found.data, top=top)
         if piped:
             output.result(tasks)
             return
         write_json(tasks, target)
-        write_whole(target.with_suffix(".xml"), label_studio_config(found), through_links=False)
+        write_whole(target.with_suffix(".xml"), label_studio_config(found.findings, found.data), through_links=False)
         wrote(output, target, len(tasks), configuration=str(target.with_suffix(".xml")))
     else:
-        send(output, suspects_table(load_run(run), top=top, columns=True), target, kind)
+        found = load_run(run)
+        send(output, suspects_table(found.findings, found.data, top=top), target, kind)

@@ -15,14 +15,14 @@ from rich.table import Table
 from rich.text import Text
 
 from psidebug.cli.tables import counted
-from psidebug.diagnosis.diagnosis import Diagnosis
+from psidebug.findings.answers import Answers
 from psidebug.task.labels import quoted
 
 SUSPECTS_SHOWN, SLICES_SHOWN = 8, 5
 INDENT = 2
 
 
-def show(console: Console, found: Diagnosis, *, built: Sequence[str] = ()) -> None:
+def show(console: Console, found: Answers, *, built: Sequence[str] = ()) -> None:
     """Everything but where it is and what to do next."""
     if built:
         heading(console, f"Learner: {built[0]}")
@@ -37,7 +37,7 @@ def show(console: Console, found: Diagnosis, *, built: Sequence[str] = ()) -> No
     _show_errors(console, found)
 
 
-def show_next(console: Console, found: Diagnosis, *, run: Path, report: Path | None, fixed: str) -> None:
+def show_next(console: Console, found: Answers, *, run: Path, report: Path | None, fixed: str) -> None:
     """Where the run is, and the commands that go on from it."""
     place = quote(str(run))
     heading(console, f"The run is in {run}." if report is None else f"The run is in {run}, the page is {report}.")
@@ -52,13 +52,13 @@ def show_next(console: Console, found: Diagnosis, *, run: Path, report: Path | N
     console.print(Padding(table, (0, 0, 0, INDENT), expand=False))
 
 
-def as_data(found: Diagnosis) -> dict[str, Any]:
+def as_data(found: Answers) -> dict[str, Any]:
     """The same as plain data, for ``--json``."""
     return {
         "verdict": found.verdict,
         "notes": list(found.notes),
-        "test_rows": len(found.task.test),
-        "bugs": len(found.task.bugs),
+        "test_rows": len(found.found.predictions.labels),
+        "bugs": len(found.found.predictions.bugs),
         "corrected": found.corrected,
         "error": {name: dict(zip(("before", "after"), pair, strict=True)) for name, pair in _errors(found)},
         "slices": _records(found.slices, 100),
@@ -79,12 +79,12 @@ def say(console: Console, text: str, *, indent: int = INDENT) -> None:
         console.print(" " * indent + line.plain.rstrip(), markup=False, soft_wrap=True)
 
 
-def _show_slices(console: Console, found: Diagnosis) -> None:
+def _show_slices(console: Console, found: Answers) -> None:
     slices = _records(found.slices, SLICES_SHOWN)
-    if not slices:
+    if not slices or found.curve is None:
         return
     heading(console, "What the suspects have in common")
-    before = found.tried[0].verified.test_before.rate
+    before = found.curve.points[0].verified.test_after.rate
     for each in slices:
         effect = f"correcting them takes the test error from {before:.3f} to {each['test_error']:.3f}"
         say(
@@ -94,7 +94,7 @@ def _show_slices(console: Console, found: Diagnosis) -> None:
         )
 
 
-def _show_suspects(console: Console, found: Diagnosis) -> None:
+def _show_suspects(console: Console, found: Answers) -> None:
     shown = _records(found.suspects, SUSPECTS_SHOWN)
     if not shown:
         return
@@ -112,7 +112,7 @@ def _show_suspects(console: Console, found: Diagnosis) -> None:
     console.print(Padding(table, (0, 0, 0, INDENT), expand=False))
 
 
-def _show_errors(console: Console, found: Diagnosis) -> None:
+def _show_errors(console: Console, found: Answers) -> None:
     errors = _errors(found)
     if not errors:
         return
@@ -123,7 +123,7 @@ def _show_errors(console: Console, found: Diagnosis) -> None:
     console.print(Padding(table, (0, 0, 0, INDENT), expand=False))
 
 
-def _errors(found: Diagnosis) -> list[tuple[str, tuple[float, float]]]:
+def _errors(found: Answers) -> list[tuple[str, tuple[float, float]]]:
     """Error rates before and after the verified correction, on the test set and the validation set."""
     if found.correction is None:
         return []

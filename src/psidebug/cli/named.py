@@ -14,8 +14,8 @@ def in_file(run: Run, path: Path) -> dict[int, Any]:
     from psidebug.cli.chosen import proposed
     from psidebug.errors import UnknownRow
 
-    ids = {str(row): place for place, row in enumerate(run.rows.tolist())}
-    classes = {str(each): each for each in run.encoding.classes}
+    ids = {str(row): place for place, row in enumerate(run.findings.labels.rows.tolist())}
+    classes = {str(each): each for each in run.findings.encoding.classes}
     found: dict[int, Any] = {}
     for row, label in _pairs(run, path, ids):
         if row not in ids:
@@ -30,7 +30,7 @@ def in_file(run: Run, path: Path) -> dict[int, Any]:
         found |= {ids[row]: classes[label]} if label else proposed(run, [ids[row]])
     if not found:
         raise UnknownRow(f"{path} names no rows. {_what_to_give(run)}.")
-    given = run.encoding.decode(run.given).tolist()
+    given = run.findings.encoding.decode(run.findings.labels.given).tolist()
     if all(given[place] == label for place, label in found.items()):
         raise UnknownRow(f"{path} gives every row that it names the label that it has, so there is nothing to correct.")
     return found
@@ -78,7 +78,7 @@ def _of_text(run: Run, path: Path, content: bytes, ids: dict[str, int]) -> list[
 
 def _is_header(run: Run, line: list[str]) -> bool:
     """Whether a line names columns: one of them by a known name, or the only one by a word where ids are numbers."""
-    counted = all(isinstance(row, int) for row in run.rows.tolist())
+    counted = all(isinstance(row, int) for row in run.findings.labels.rows.tolist())
     return bool({*line} & {*_id_names(run)}) or (len(line) == 1 and counted and not line[0].lstrip("-").isdigit())
 
 
@@ -95,12 +95,12 @@ def _chosen(run: Run, path: Path, names: list[str], lines: list[list[str]]) -> l
 
 
 def _id_names(run: Run) -> list[str]:
-    own = (run.source or {}).get("id")
+    own = run.findings.origin.source.get("id")
     return list(dict.fromkeys([*([own] if own else []), "row", "id"]))
 
 
 def _label_names(run: Run) -> list[str]:
-    own = (run.source or {}).get("label")
+    own = run.findings.origin.source.get("label")
     return list(dict.fromkeys([*([own] if own else []), "label"]))
 
 

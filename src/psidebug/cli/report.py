@@ -17,10 +17,12 @@ def report(output: Output, *, run: Path, target: Path) -> None:
     It needs no network and no other file.
     """
     from psidebug.files import check_place
+    from psidebug.report import write_report
     from psidebug.store import load_run
 
     check_place(target)
-    load_run(run).report(target)
+    found = load_run(run)
+    write_report(found.findings, found.data, target)
     if output.as_json:
         output.result({"written": str(target), "bytes": target.stat().st_size})
     else:

@@ -41,6 +41,7 @@ def review(output: Output, *, run: Path, no_browser: bool, port: int, reviewer: 
     import sys
     import webbrowser
 
+    from psidebug.diagnosis.diagnosis import Diagnosis
     from psidebug.review.serve import exposure, prepare
 
     password = None
@@ -53,7 +54,7 @@ def review(output: Output, *, run: Path, no_browser: bool, port: int, reviewer: 
     def tell(fresh: str) -> None:
         output.remark(f"For another browser: {fresh}")
 
-    served = prepare(run, reviewer=who, port=port, listen=listen, password=password, tell=tell)
+    served = prepare(run, Diagnosis.load, reviewer=who, port=port, listen=listen, password=password, tell=tell)
     if listen is not None:
         output.remark(exposure(served.address))
     link = served.link

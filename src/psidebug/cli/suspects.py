@@ -34,9 +34,9 @@ def suspects(output: Output, *, run: Path, top: int | None, kind: str | None, ta
     found = load_run(run)
     as_json = output.as_json or kind == "json"
     if target is not None or kind in ("csv", "parquet"):
-        send(output, suspects_table(found, top=top, columns=True), target, kind)
+        send(output, suspects_table(found.findings, found.data, top=top), target, kind)
         return
-    table = suspects_table(found, top=top if top or as_json else 20)
+    table = suspects_table(found.findings, top=top if top or as_json else 20)
     lines = table.to_pylist()
     if as_json:
         output.result({"suspects": lines, "of": len(found.order)})

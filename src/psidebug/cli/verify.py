@@ -11,8 +11,7 @@ from psidebug.cli.options import command, run_argument
 from psidebug.cli.output import Output
 
 if TYPE_CHECKING:
-    from psidebug.diagnosis.controls import Controls
-    from psidebug.diagnosis.verification import Verification
+    from psidebug.findings import Controls, Verification
 
 
 @command(example="psi verify psi-run --top 20")
@@ -43,6 +42,7 @@ def verify(
     from psidebug.cli.named import in_file
     from psidebug.cli.tables import counted
     from psidebug.cli.threads import few_threads
+    from psidebug.diagnosis.diagnosis import Diagnosis
     from psidebug.store import load_run
 
     one_of(top=top, slice=slice_, rows=rows)
@@ -61,11 +61,12 @@ def verify(
             output.console.print(found.verdict, markup=False)
         return 0
     output.remark(f"retraining with {counted(len(labels), 'label')} corrected, and twice as a control")
-    with few_threads(len(found.given)):
-        effect = found.verify({found.rows.tolist()[place]: label for place, label in labels.items()})
+    ids = found.findings.labels.rows.tolist()
+    with few_threads(len(ids)):
+        effect = Diagnosis.saved(found).verify({ids[place]: label for place, label in labels.items()})
     correction = effect.correction
     proved = correction.gain > 2 * correction.gain_error
-    failed = fail_above is not None and proved and correction.corrected > allowed(fail_above, len(found.given))
+    failed = fail_above is not None and proved and correction.corrected > allowed(fail_above, len(ids))
     if output.as_json:
         controls = {"at_random": effect.at_random, "highest_loss": effect.highest_loss}
         data = {"correction": correction, **controls}

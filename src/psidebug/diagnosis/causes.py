@@ -2,38 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from psidebug.diagnosis.explanation import ranked
 from psidebug.errors import InferenceError
+from psidebug.findings.effects import Floats
+from psidebug.findings.findings import Causes
 from psidebug.graybox.protocol import GrayBox, LinearGrayBox
 from psidebug.priors import Prior
 from psidebug.sufficiency import sufficiency
 from psidebug.symptoms import misclassified
-from psidebug.task.labels import Codes
 from psidebug.task.task import Task
-
-Floats = npt.NDArray[np.float64]
 
 BUGS_EXPLAINED, CAUSES_KEPT = 50, 20
 """Causes are told of so many bugs, those that are most confidently wrong, and of each the first so many."""
-
-
-@dataclass(frozen=True, eq=False)
-class Causes:
-    """The first causes of one bug, best first."""
-
-    test_row: int
-    positions: npt.NDArray[np.intp]
-    """Of the training rows."""
-    proposed: Codes
-    ps: Floats
-    low: Floats
-    high: Floats
 
 
 def causes_of_bugs(
@@ -61,3 +44,10 @@ def causes_of_bugs(
                 Causes(bug, rows, answer.proposed[rows], answer.ps[rows], answer.low[rows], answer.high[rows])
             )
     return tuple(explained)
+
+
+def unexplained(graybox: GrayBox | None) -> str | None:
+    """Why no bug of a diagnosis has causes, as a part of a sentence."""
+    if graybox is None or isinstance(graybox, LinearGrayBox):
+        return "no change of labels that the prior thinks possible makes one of these bugs go away"
+    return f"the gray box {graybox.name!r} is not linear in the labels, so that they would take thousands of fits"

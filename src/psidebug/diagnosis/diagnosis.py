@@ -1,206 +1,152 @@
-"""The answer: suspects, what they have in common, the verified corrections, and how it was decided."""
+"""The answer: what was found, joined with who can find more."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from psidebug import policy
 from psidebug.changes import Relabel
 from psidebug.diagnosis import explanation
-from psidebug.diagnosis.causes import BUGS_EXPLAINED, Causes, causes_of_bugs
-from psidebug.diagnosis.controls import Controls
-from psidebug.diagnosis.curve import Curve
-from psidebug.diagnosis.frames import best_of_each_slice, curve_frame, explanations_frame, slices_frame, suspects_frame
-from psidebug.diagnosis.proof import Prover
-from psidebug.diagnosis.repair import Correction, best_of
-from psidebug.diagnosis.verdict import verdict
-from psidebug.diagnosis.verification import Verification
-from psidebug.display import Display
-from psidebug.errors import LearnerFailed, NotMisclassified, UnknownOption
+from psidebug.diagnosis.causes import BUGS_EXPLAINED, causes_of_bugs, unexplained
+from psidebug.diagnosis.find import find
+from psidebug.diagnosis.found import label_findings, origin_of
+from psidebug.diagnosis.options import check_spec
+from psidebug.diagnosis.repair import Correction
+from psidebug.diagnosis.session import Session, one_thread, reopened, settled
+from psidebug.errors import NotMisclassified, UnknownOption, UnknownRow
 from psidebug.evidence.hypotheses import Hypothesis
-from psidebug.graybox.fidelity import Fidelity
+from psidebug.findings.answers import Answers
+from psidebug.findings.effects import Controls, Verification
+from psidebug.findings.findings import Causes, Findings
+from psidebug.findings.frames import causes_frame
 from psidebug.graybox.protocol import GrayBox
 from psidebug.inference.estimates import Estimates
-from psidebug.priors import Prior
-from psidebug.slices.slices import Slice
-from psidebug.sufficiency import group_sufficiency
+from psidebug.spec import Spec
+from psidebug.store import Run, check_run_place, load_run, save_run
 from psidebug.symptoms import Symptom
-from psidebug.task.labels import Codes
+from psidebug.task.data import Data
+from psidebug.task.labels import array_of
+from psidebug.task.tables import Table
 from psidebug.task.task import Task
 
-if TYPE_CHECKING:
-    from psidebug.store import Run
+AFTER_REVIEW = "the verdict, slices and figures are those from before the review; repaired_labels follows the review"
 
 
 @dataclass(frozen=True, eq=False)
-class Diagnosis:
-    """What :func:`psidebug.debug` returns."""
+class Diagnosis(Answers):
+    """What :func:`psidebug.debug` returns, and :meth:`load` from files: the same findings, the same questions.
 
-    task: Task
-    estimates: Estimates | None
-    """None when there is nothing to debug."""
-    tried: tuple[Correction, ...]
-    """Every correction that was verified, that of the best explanation first."""
-    graybox: GrayBox | None
-    prior: Prior
-    """p_T under which PS is taken: as stated, or learned."""
-    settings: Mapping[str, str]
-    """How it was decided: symptom, gray box, engine and why, noise rate, fidelity, number of fits."""
-    fidelity: Fidelity | None = None
-    """How well the gray box follows retraining here; None if that was not measured."""
-    symptom: Symptom | None = None
-    """φ, what was asked about."""
-    prover: Prover | None = field(default=None, repr=False)
-    """Who retrains."""
-    hypotheses: tuple[Hypothesis, ...] = ()
-    """The explanations that competed, most evidence first; none if the test set is too small."""
-    curve: Curve | None = None
-    """Error against number of corrected suspects, and the threshold that it suggests."""
-    controls: Controls | None = None
-    """The verified correction beside as many random flips, and as many flips of the labels with the highest loss."""
+    A loaded one fits its learner again when it is first asked something that takes a fit.
+    """
+
+    found: Findings = field(repr=False)
+    """All that was found but the causes of single bugs, which :attr:`findings` adds."""
+    spec: Spec
+    """Every option; it makes the same diagnosis again."""
+    live: Session | None = field(default=None, repr=False)
+    """Who found it; None of a loaded one."""
+    run: Run | None = field(default=None, repr=False)
+    """The files that it was loaded from; None of one just made."""
+    test_metadata: Table | None = field(default=None, repr=False)
     later: tuple[Diagnosis, ...] = ()
     """The rounds after this one, each a diagnosis of the model trained on what was corrected before."""
-    _unreviewed: tuple[Hypothesis, ...] = field(default=(), repr=False)
-    known: Codes | None = field(default=None, repr=False)
-    """True labels (N,) that a person has stated, -1 elsewhere; None before any review."""
-    display: Display = field(default_factory=Display)
-    """How rows are to be shown."""
-    notes: tuple[str, ...] = ()
-    """What a reader of the answers should know: an unfinished fit, a stand-in for the learner, a doubtful estimate."""
 
-    @property
-    def nothing_to_debug(self) -> bool:
-        """Whether the classifier gets every test point right (or no bugs were named)."""
-        return len(self.task.bugs) == 0
+    @classmethod
+    def of(cls, rounds: Sequence[tuple[Findings, Session]], spec: Spec) -> Diagnosis:
+        """The first round, with the later ones."""
+        first, *later = (cls(found, spec, session) for found, session in rounds)
+        return replace(first, later=tuple(later))
+
+    # ── what was found ──
 
     @cached_property
-    def order(self) -> npt.NDArray[np.intp]:
-        """Positions of the suspects, first those most likely wrong.
-
-        They are the labels that are causes, and those that may well be wrong: with ``policy.WORTH_A_LOOK`` if a
-        hypothesis is likely. Among equally likely ones the more sufficient cause is first. Without evidence on what is
-        wrong the order is by PS; where some bugs were picked out it is by ps × p_wrong, since a label that is wrong
-        need not concern them.
-        """
-        if self.estimates is None:
-            return np.empty(0, dtype=np.intp)
-        if not self.hypotheses:
-            return explanation.ranked(self.estimates)
-        picked = len(self.task.bugs) < int((self.task.predicted != self.task.test.codes).sum())
-        causes = (self.estimates.high > 0) & (self.p_wrong > 0)
-        least = policy.WORTH_A_LOOK if self.hypotheses[0].likely else 0.5
-        suspects = np.flatnonzero(causes if picked else causes | (self.p_wrong > least))
-        first = self.estimates.ps * self.p_wrong if picked else self.p_wrong
-        keys = (suspects, -self.estimates.ps[suspects], -first[suspects])
-        return np.asarray(suspects[np.lexsort(keys)])
+    def findings(self) -> Findings:
+        """Everything that can be shown. The causes of single bugs take about a third of a diagnosis: not before."""
+        if self.live is None or self.nothing_to_debug:
+            return self.found
+        with one_thread():
+            causes = causes_of_bugs(self.task, self.graybox, self.prior, self._weighed, most=BUGS_EXPLAINED)
+        return replace(self.found, causes=causes, unexplained=None if causes else unexplained(self.graybox))
 
     @cached_property
-    def p_wrong(self) -> npt.NDArray[np.float64]:
-        """How likely each label (N,) is wrong, by the explanation with the most evidence; else P(Y_i ≠ y_i | ¬φ)."""
-        if self.hypotheses:
-            return self.hypotheses[0].p_wrong(self.task.train.codes)
-        return np.zeros(len(self.task.train)) if self.estimates is None else self.estimates.p_wrong
-
-    @cached_property
-    def proposed(self) -> Codes:
-        """The likeliest other class of each label (N,)."""
-        if not self.hypotheses:
-            return self.task.train.codes if self.estimates is None else self.estimates.proposed
-        others = self.hypotheses[0].posterior.copy()
-        others[np.arange(len(others)), self.task.train.codes] = -1.0
-        return np.asarray(others.argmax(axis=1))
-
-    @cached_property
-    def suspects(self) -> Any:
-        """Data frame of every training row that is suspected, best first, in the user's own data-frame library.
-
-        Columns: ``row`` (id, or position), ``given``, ``proposed``, ``ps`` (``ps_low``, ``ps_high``): how sufficient
-        the label is as a cause of the symptom, and ``p_wrong``: how likely it is wrong. See :attr:`order`.
-        """
-        return suspects_frame(self.task, self.estimates, self.order, self.proposed, self.p_wrong)
-
-    @cached_property
-    def slices(self) -> Any:
-        """Data frame of what the suspects have in common, that of the best explanation first.
-
-        ``rows`` carry the label ``given`` and meet the ``condition``; ``suspects`` is the share of them among the first
-        suspects (as many as are corrected); ``ps`` is that of the group, all its labels together as one cause; ``z``
-        and ``p_value`` (corrected for all that was looked at) say how far they stand out; the rest is the verified
-        effect of what its explanation corrects in it.
-        """
-        found = [(each, self._effect_in(each, of)) for each, of in best_of_each_slice(self.tried)]
-        sufficient = [float("nan")] * len(found)
-        if self.graybox is not None and self.symptom is not None:
-            groups = [each.members for each, _ in found]
-            sufficient = group_sufficiency(self.graybox, self.prior, self.symptom, groups, self.proposed)
-        return slices_frame(self.task, found, sufficient, self.order[: self.corrected or len(self.order)])
-
-    def _effect_in(self, suspect: Slice, correction: Correction) -> Verification:
-        """What the part of a correction in one of its slices does; the whole of it if there is no other."""
-        if len(correction.hypothesis.accused) < 2 or self.prover is None:
-            return correction.verified
-        own = np.isin(correction.change.rows, suspect.members)
-        try:
-            return self.prover.verify(Relabel(correction.change.rows[own], correction.change.codes[own]))
-        except LearnerFailed:
-            return correction.verified
-
-    @cached_property
-    def explanations(self) -> Any:
-        """Data frame of how it was decided: every explanation that competed, most evidence first.
-
-        ``evidence`` in nats must exceed its ``charge``, and the ``gain`` of the model retrained on ``corrected`` labels
-        its ``gain_error`` (twice that for scattered errors), for the explanation to be ``proved``.
-        """
-        return explanations_frame(self.task, self._unreviewed or self.hypotheses, self.tried)
-
-    def explained(self, most: int = BUGS_EXPLAINED) -> tuple[Causes, ...]:
-        """The bugs that are most confidently wrong, each with its first causes; :meth:`explain` says more of one."""
-        p_wrong = self.p_wrong if self.hypotheses else None
-        return causes_of_bugs(self.task, self.graybox, self.prior, p_wrong, most=most)
-
-    @cached_property
-    def threshold_curve(self) -> Any:
-        """Data frame of :attr:`curve`; None when there is nothing to debug."""
-        return None if self.curve is None else curve_frame(self.task, self.curve)
-
-    @cached_property
-    def correction(self) -> Correction | None:
-        """The correction to apply; None if retraining says that nothing tried improves the model."""
-        return best_of(self.tried)
-
-    @property
-    def corrected(self) -> int:
-        """Number of labels that the verified correction changes."""
-        return 0 if self.correction is None else self.correction.verified.corrected
+    def data(self) -> Data:
+        """The rows that it is about; of a loaded one they are read now."""
+        if self.run is not None:
+            return self.run.data
+        return replace(self.session.task.data, test_metadata=self.test_metadata)
 
     @property
     def repaired_labels(self) -> Any:
         """The training labels with the verified corrections of every round applied, in training order.
 
-        What a person has said about a row in :meth:`reviewed` is what it gets.
-
-        A series stays a series and a numpy array keeps its type; anything else becomes a numpy array.
+        What a person has said about a row in :meth:`reviewed` is what it gets. A series stays a series and a numpy
+        array keeps its type; anything else becomes a numpy array.
         """
-        codes = self.task.train.codes
-        for each in (self, *self.later):
-            codes = codes if each.correction is None else each.correction.codes
-        if self.known is not None:
-            codes = np.where(self.known >= 0, self.known, codes)
-        return _as_given(self.task, codes)
+        return self.data.labels_like_given(self.found.labels.repaired)
+
+    def explained(self, most: int = BUGS_EXPLAINED) -> tuple[Causes, ...]:
+        """The bugs that are most confidently wrong, each with its first causes; :meth:`explain` says more of one."""
+        return self.findings.causes[:most]
+
+    def causes(self, test_row: int) -> Any:
+        """Data frame of the first causes of one bug, best first; known of the most confidently wrong bugs."""
+        found = next((each for each in self.findings.causes if each.test_row == test_row), None)
+        if found is None and test_row not in self.found.predictions.bugs:
+            raise NotMisclassified(f"test row {test_row!r} is no bug of this diagnosis.")
+        if found is None:
+            raise UnknownRow(f"the causes of test row {test_row!r} were not kept: ask for them, by explain.")
+        return causes_frame(self.found, found)
+
+    # ── who can find more ──
+
+    @cached_property
+    def session(self) -> Session:
+        """Task, gray box and prover; of a loaded diagnosis the learner is fitted now."""
+        if self.live is not None:
+            return self.live
+        assert self.run is not None, "a diagnosis was made, or loaded"
+        return reopened(self.run, self.spec)
 
     @property
-    def verdict(self) -> str:
-        """The result in two sentences; a third one when PS is a guess."""
-        return verdict(self.task, self.correction, self.hypotheses, self.fidelity)
+    def task(self) -> Task:
+        """What was diagnosed: rows, labels, and the fitted learner."""
+        return self.session.task
+
+    @property
+    def graybox(self) -> GrayBox | None:
+        """What predicts the learner without training; None when there is nothing to debug."""
+        return self.session.graybox
+
+    @property
+    def estimates(self) -> Estimates | None:
+        """PS of every label; None when there is nothing to debug, and of a loaded diagnosis."""
+        return None if self.live is None else self.live.estimates
+
+    @property
+    def symptom(self) -> Symptom | None:
+        """φ, what was asked about; None when there is nothing to debug, and of a loaded diagnosis."""
+        return None if self.live is None else self.live.symptom
+
+    @property
+    def hypotheses(self) -> tuple[Hypothesis, ...]:
+        """The explanations that competed, most evidence first; none of a small test set or a loaded diagnosis."""
+        return () if self.live is None else self.live.hypotheses
+
+    @property
+    def tried(self) -> tuple[Correction, ...]:
+        """Every correction that was verified, that of the best explanation first; none of a loaded diagnosis."""
+        return () if self.live is None else self.live.tried
+
+    @property
+    def _weighed(self) -> npt.NDArray[np.float64] | None:
+        """p_wrong, if it is by evidence beyond the symptom."""
+        return self.p_wrong if self.found.explanations else None
 
     def explain(self, test_row: int, *, budget: int = 12) -> explanation.Explanation:
         """The causes of one misclassified test point: PS of every training label for that error alone.
@@ -209,27 +155,47 @@ class Diagnosis:
         where the evidence says that it is the label of the test row that is wrong.
         """
         explanation.check_row(self.task, test_row)
-        if self.graybox is None or self.prover is None:
+        if self.nothing_to_debug or self.graybox is None:
             raise NotMisclassified("this diagnosis was made without bugs; run debug again without bugs=[].")
-        best = self.hypotheses[0] if self.hypotheses else None
-        return explanation.explain(
-            self.prover,
-            self.graybox,
-            self.prior,
-            int(test_row),
-            p_wrong=None if best is None else self.p_wrong,
-            test_probability=None if best is None else np.exp(best.calibrated.test[int(test_row)]),
-            budget=budget,
-        )
+        said = self.found.test_probabilities
+        with one_thread():
+            return explanation.explain(
+                self.session.prover,
+                self.graybox,
+                self.prior,
+                int(test_row),
+                p_wrong=self._weighed,
+                test_probability=None if said is None else said[int(test_row)],
+                budget=budget,
+            )
 
     def verify(self, rows: Iterable[Any] | Mapping[Any, Any]) -> Controls:
         """What correcting these training rows (ids) would do, by retraining, beside the two controls.
 
         They get the proposed labels, or those that a mapping gives them.
         """
-        if self.prover is None:
-            raise NotMisclassified("there is nothing to debug, so there is nothing to verify.")
-        return self.prover.controls(Relabel.of_rows(self.task.data, rows, self.proposed))
+        with one_thread():
+            return self.session.prover.controls(Relabel.of_rows(self.data, rows, self.proposed))
+
+    def retrain(self, labels: Mapping[int, Any]) -> Verification:
+        """The learner trained with these labels, by position, in the place of the given ones: bugs fixed, errors."""
+        with one_thread():
+            return self.session.prover.verify(Relabel.of_positions(self.data, labels))
+
+    def diagnose_again(
+        self, known: Mapping[Any, Any], *, progress: Callable[[str, int, int], None] | None = None
+    ) -> Diagnosis:
+        """A new diagnosis of the same rows, with the same options, after a person has settled some labels, by row id.
+
+        These labels are facts: the learner is trained on them, and they are neither suspects nor changed.
+        """
+        self.spec.check_kept()
+        again = settled(self.task, known)
+        origin = origin_of(again, self.found.origin.seed)
+        found = Diagnosis.of(find(again, self.spec, origin, progress or (lambda stage, done, total: None)), self.spec)
+        return found.described(
+            source=self.found.origin.source, test_ids=self.found.predictions.ids, test_metadata=self.data.test_metadata
+        )
 
     def reviewed(self, *, confirmed: Iterable[Any] | Mapping[Any, Any] = (), rejected: Iterable[Any] = ()) -> Diagnosis:
         """The diagnosis after a person has looked at some suspects; nothing is trained, the rest is ranked anew.
@@ -237,45 +203,102 @@ class Diagnosis:
         ``confirmed`` rows (ids) have the proposed label, or the one that a mapping gives them; ``rejected`` rows are
         right as they are. What is known of them teaches the noise rates of their slice and class.
         """
-        if not self.hypotheses:
-            raise UnknownOption("this diagnosis has no evidence that could be ranked anew: the test set is too small.")
-        known = np.full(len(self.task.train), -1, dtype=np.intp) if self.known is None else self.known.copy()
-        right = self.task.data.positions(rejected)
-        known[right] = self.task.train.codes[right]
-        told = self.task.data.positions(confirmed)
+        if self.live is None or not self.hypotheses:
+            why = "the test set is too small" if self.run is None else "it was loaded; diagnose_again takes such labels"
+            raise UnknownOption(f"this diagnosis has no evidence that could be ranked anew: {why}.")
+        task, session = self.task, self.live
+        known = np.full(len(task.train), -1, dtype=np.intp) if session.known is None else session.known.copy()
+        right, told = task.data.positions(rejected), task.data.positions(confirmed)
+        known[right] = task.train.codes[right]
         known[told] = self.proposed[told]
         if isinstance(confirmed, Mapping):
-            known[told] = self.task.encoding.encode(list(confirmed.values()), where="confirmed")
+            known[told] = task.encoding.encode(list(confirmed.values()), where="confirmed")
         if len(np.intersect1d(told, right)):
             raise UnknownOption("a row is both confirmed and rejected: name it once.")
-        unreviewed = self._unreviewed or self.hypotheses
-        told_so = "the verdict, slices and figures are those from before the review; repaired_labels follows the review"
+        unreviewed = session.unreviewed or session.hypotheses
+        hypotheses = tuple(each.after_review(task.train.codes, known) for each in unreviewed)
+        repaired = np.where(known >= 0, known, self.found.labels.repaired)
+        labels = label_findings(task, session.estimates, hypotheses, repaired)
+        notes = self.notes if AFTER_REVIEW in self.notes else (*self.notes, AFTER_REVIEW)
         return replace(
             self,
-            hypotheses=tuple(each.after_review(self.task.train.codes, known) for each in unreviewed),
-            known=known,
-            notes=self.notes if told_so in self.notes else (*self.notes, told_so),
-            _unreviewed=unreviewed,
+            found=replace(self.found, labels=labels, notes=notes),
+            live=replace(session, hypotheses=hypotheses, unreviewed=unreviewed, known=known),
         )
+
+    # ── with more about it ──
+
+    def with_learner(self, model: Any) -> Diagnosis:
+        """A loaded diagnosis with its learner, where that could not be saved; of the class that was diagnosed."""
+        if self.run is None:
+            raise UnknownOption("this diagnosis has its learner: only a loaded one may need it.")
+        return replace(self, run=self.run.with_learner(model))
+
+    def with_options(self, **options: Any) -> Diagnosis:
+        """With these options of :func:`psidebug.debug` for :meth:`diagnose_again`, as those that no file could hold.
+
+        That is ``symptom``, ``prior``, ``graybox``, ``engine``, ``rounds`` and ``check_fidelity``.
+        """
+        spec = replace(self.spec, **options)
+        check_spec(spec, len(self.found.predictions.labels))
+        return replace(self, spec=spec)
+
+    def described(
+        self,
+        *,
+        source: Mapping[str, Any] | None = None,
+        test_ids: Iterable[Any] | None = None,
+        test_metadata: Table | None = None,
+        notes: Sequence[str] = (),
+    ) -> Diagnosis:
+        """With what is known about its rows beside features and labels: it is shown, and nothing else is made of it.
+
+        ``source`` says where the rows came from, for the corrected data to look like them: ``label`` (the name of that
+        column), ``id`` (or None), ``columns`` (all names, in order), ``train``, ``test`` and ``validation`` (names of
+        the files). ``test_ids`` name the test rows; ``test_metadata`` has the columns of the metadata for them.
+        """
+        found = self.found
+        ids = found.predictions.ids if test_ids is None else array_of(list(test_ids))
+        return replace(
+            self,
+            found=replace(
+                found,
+                origin=replace(found.origin, source=dict(source or found.origin.source)),
+                predictions=replace(found.predictions, ids=ids),
+                notes=(*found.notes, *notes),
+            ),
+            test_metadata=self.test_metadata if test_metadata is None else test_metadata,
+        )
+
+    # ── pages and files ──
 
     def report(self, path: str | PathLike[str]) -> None:
         """Write the diagnosis as one HTML page that needs no network. The file appears whole or not at all."""
-        from psidebug.report import write_report  # reports know diagnoses; a diagnosis only opens the door
+        from psidebug.report import write_report  # page templates are not needed before
 
-        write_report(self, path)
+        write_report(self.findings, self.data, path)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write a run directory of plain files (Parquet and JSON); it appears whole or not at all."""
-        from psidebug.store import save_run  # saved runs know diagnoses, not the other way round
+        """Write a run directory of plain files (Parquet and JSON); it appears whole or not at all.
 
-        save_run(self, path)
+        A run of the same inputs that is already there is replaced in one step; anything else there is refused by an
+        :class:`~psidebug.errors.OutputError`. The learner is saved unfitted, as skops, if every part of it is of a type
+        that is safe to open again (:data:`psidebug.models.TRUSTED`); else ``run.json`` says why not.
+        """
+        check_run_place(path, self.found.origin.fingerprint)  # before the causes are worked out
+        run = self.run
+        learner = self.task.learner if run is None else run.learner if run.has_learner else None
+        save_run(path, self.findings, self.data, self.spec, learner)
 
     @staticmethod
-    def load(path: str | PathLike[str]) -> Run:
-        """What a saved run shows; it can be asked, and retrained, as long as its learner could be saved too."""
-        from psidebug.store import load_run
+    def load(path: str | PathLike[str]) -> Diagnosis:
+        """A saved diagnosis; it can be asked, and retrained, as long as its learner could be saved too."""
+        return Diagnosis.saved(load_run(path))
 
-        return load_run(path)
+    @classmethod
+    def saved(cls, run: Run) -> Diagnosis:
+        """That of a run which is loaded already."""
+        return cls(run.findings, run.spec, run=run)
 
     def __repr__(self) -> str:
         return f"<Diagnosis: {self.verdict}>"
@@ -283,21 +306,4 @@ class Diagnosis:
     def _repr_html_(self) -> str:
         from psidebug.report import in_a_notebook
 
-        return in_a_notebook(self)
-
-
-def _as_given(task: Task, codes: Codes) -> Any:
-    """Labels in the form in which the user gave them."""
-    labels, given = task.encoding.decode(codes), task.data.given_labels
-    if isinstance(given, np.ndarray) and given.dtype.kind != "U":  # a longer text may not fit into U5
-        return labels.astype(given.dtype).reshape(given.shape)
-    if not nw.dependencies.is_into_series(given):
-        return labels
-    if nw.dependencies.is_pandas_series(given):
-        repaired = given.copy()
-        changed = np.flatnonzero(codes != task.data.codes_as_they_came)
-        repaired.iloc[changed] = labels[changed]
-        return repaired
-    series = nw.from_native(given, series_only=True)
-    backend: Any = nw.get_native_namespace(series)
-    return nw.new_series(series.name, labels.tolist(), dtype=series.dtype, backend=backend).to_native()
+        return in_a_notebook(self.found, self.data)

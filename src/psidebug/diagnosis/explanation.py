@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,10 +10,11 @@ import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from psidebug import policy
-from psidebug.diagnosis.frames import suspects_frame
 from psidebug.diagnosis.proof import Prover
 from psidebug.diagnosis.smallest import Search, SmallestCorrection, counted, expected_length
 from psidebug.errors import NotMisclassified, NoWorldWithout, ShapeMismatch, SymptomAbsent, UnknownRow
+from psidebug.findings.findings import LabelFindings
+from psidebug.findings.frames import labels_frame, library_for
 from psidebug.graybox.protocol import GrayBox
 from psidebug.inference.estimates import Estimates
 from psidebug.priors import Prior
@@ -129,11 +130,19 @@ def causes_of(task: Task, estimates: Estimates | None, p_wrong: Floats | None = 
 
     The column p_wrong is what is known by other evidence, else the posterior P(Y_i ≠ y_i | ¬φ).
     """
-    if estimates is None:
-        nothing = np.zeros(len(task.train))
-        return suspects_frame(task, None, np.empty(0, dtype=np.intp), task.train.codes, nothing)
-    known = estimates.p_wrong if p_wrong is None else p_wrong
-    return suspects_frame(task, estimates, ranked(estimates, p_wrong), estimates.proposed, known)
+    given, nothing = task.train.codes, np.zeros(len(task.train))
+    found = LabelFindings(task.rows, given, given, given, nothing, nothing, nothing, nothing, np.empty(0, np.intp))
+    if estimates is not None:
+        found = replace(
+            found,
+            proposed=estimates.proposed,
+            ps=estimates.ps,
+            ps_low=estimates.low,
+            ps_high=estimates.high,
+            p_wrong=estimates.p_wrong if p_wrong is None else p_wrong,
+            order=ranked(estimates, p_wrong),
+        )
+    return labels_frame(found, task.encoding, library_for(task.train.features))
 
 
 def check_row(task: Task, row: Any) -> None:

@@ -14,7 +14,8 @@ from psidebug.graybox.choose import check_name, graybox_for
 from psidebug.graybox.protocol import GrayBox
 from psidebug.margins import is_wrong
 from psidebug.priors import Prior, noise, noise_by_group
-from psidebug.sufficiency import ENGINES, Engine
+from psidebug.spec import NotKept, Spec, StatedPrior
+from psidebug.sufficiency import ENGINES
 from psidebug.symptoms import Symptom, at_least, log_loss_above_boundary, misclassified
 from psidebug.task.tables import columns
 from psidebug.task.task import Task
@@ -28,17 +29,21 @@ SYMPTOMS: dict[str, Callable[[npt.NDArray[np.float64], npt.NDArray[np.intp]], Sy
 }
 
 
-def check_options(
-    task: Task, symptom: str | Symptom, graybox: str | GrayBox, engine: str | Engine, *, check_fidelity: bool
-) -> None:
-    """Raise :class:`UnknownOption` or :class:`InvalidSymptom` for what is wrong whether or not it will be needed."""
-    _check_symptom(symptom, len(task.test))
-    if not hasattr(graybox, "margins"):
-        check_name(graybox)
-    if not callable(engine):
-        _chosen(engine, dict.fromkeys(ENGINES), "engine")
-    if not isinstance(check_fidelity, bool | np.bool_):
-        raise UnknownOption(f"check_fidelity takes True or False, not {check_fidelity!r}.")
+def check_spec(spec: Spec, points: int) -> None:
+    """Raise :class:`UnknownOption` or :class:`InvalidSymptom` for what is wrong whether or not it will be needed.
+
+    ``points`` is the number of test rows.
+    """
+    if not isinstance(spec.symptom, NotKept):
+        _check_symptom(spec.symptom, points)
+    if not hasattr(spec.graybox, "margins") and not isinstance(spec.graybox, NotKept):
+        check_name(spec.graybox)
+    if not callable(spec.engine) and not isinstance(spec.engine, NotKept):
+        _chosen(spec.engine, dict.fromkeys(ENGINES), "engine")
+    if isinstance(spec.rounds, bool) or not isinstance(spec.rounds, int | np.integer) or spec.rounds < 1:
+        raise UnknownOption(f"rounds takes a whole number from 1, not {spec.rounds!r}.")
+    if not isinstance(spec.check_fidelity, bool | np.bool_):
+        raise UnknownOption(f"check_fidelity takes True or False, not {spec.check_fidelity!r}.")
 
 
 def graybox_of(option: str | GrayBox, task: Task) -> GrayBox:
@@ -68,6 +73,14 @@ def prior_of(option: float | npt.ArrayLike | Mapping[str, Mapping[Any, float]] |
     except (TypeError, ValueError):
         raise InvalidPrior("a prior is a noise rate such as 0.05, or one number per training row.") from None
     return noise(task.train.codes, task.encoding.size, rate)
+
+
+def stated_prior(option: StatedPrior, task: Task) -> Prior | None:
+    """The prior that was stated, for the labels that the task has now, in which facts never move; None if none was."""
+    if option is None:
+        return None
+    prior = option.carried(task.train.codes) if isinstance(option, Prior) else prior_of(option, task)
+    return prior.sparing(task.known)
 
 
 def _by_column(option: Mapping[str, Mapping[Any, float]], task: Task) -> Prior:

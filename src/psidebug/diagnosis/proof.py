@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from psidebug import policy
 from psidebug.changes import NOTHING, Change, Relabel
-from psidebug.diagnosis.controls import Controls, highest_losses_moved, moved_at_random
-from psidebug.diagnosis.verification import ErrorRate, Mask, Verification
+from psidebug.diagnosis.controls import highest_losses_moved, moved_at_random
 from psidebug.errors import LearnerFailed
+from psidebug.findings.effects import Controls, ErrorRate, Mask, Verification
 from psidebug.margins import is_wrong, log_losses, predicted_by
 from psidebug.task.task import Task
 from psidebug.training.trainer import Trainer

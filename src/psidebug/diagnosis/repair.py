@@ -11,9 +11,9 @@ import numpy as np
 from psidebug import policy
 from psidebug.changes import Relabel
 from psidebug.diagnosis.proof import Prover
-from psidebug.diagnosis.verification import Verification
 from psidebug.errors import LearnerFailed
 from psidebug.evidence.hypotheses import Hypothesis
+from psidebug.findings.effects import Verification
 from psidebug.slices.slices import Slice
 from psidebug.task.labels import Codes, quoted
 from psidebug.task.task import Task

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from psidebug.changes import NOTHING, Relabel
 from psidebug.diagnosis.proof import Prover
-from psidebug.diagnosis.verification import Verification
 from psidebug.errors import LearnerFailed
+from psidebug.findings.effects import Verification
 from psidebug.graybox.protocol import GrayBox
 from psidebug.task.labels import Codes
 

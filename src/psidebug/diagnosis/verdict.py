@@ -7,14 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from psidebug import policy
-from psidebug.diagnosis.repair import Correction, told
+from psidebug.diagnosis.repair import told
 from psidebug.evidence.hypotheses import Hypothesis
+from psidebug.findings.findings import VerifiedCorrection
 from psidebug.graybox.fidelity import Fidelity
 from psidebug.task.task import Task
 
 
 def verdict(
-    task: Task, correction: Correction | None, hypotheses: Sequence[Hypothesis], fidelity: Fidelity | None
+    task: Task, correction: VerifiedCorrection | None, hypotheses: Sequence[Hypothesis], fidelity: Fidelity | None
 ) -> str:
     """What is wrong, and what was proved."""
     wrong = int((task.predicted != task.test.codes).sum())
@@ -30,7 +31,7 @@ def verdict(
     return f"{bugs}, and the best explanation is: {correction.explanation}. {_repaired(correction)}.{_doubt(fidelity)}"
 
 
-def _repaired(correction: Correction) -> str:
+def _repaired(correction: VerifiedCorrection) -> str:
     after = correction.verified
     before, now = after.test_before.rate, after.test_after.rate
     labels = "1 label" if after.corrected == 1 else f"{after.corrected} labels"

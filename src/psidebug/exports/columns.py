@@ -1,4 +1,4 @@
-"""The user's own columns of a run, as Arrow."""
+"""The user's own columns, as Arrow."""
 
 from __future__ import annotations
 
@@ -6,20 +6,23 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import scipy.sparse as sp
 
-from psidebug.store import Run
+from psidebug.findings import Findings
+from psidebug.store.stored import stored
 from psidebug.store.values import TAGGED, column, values_at
+from psidebug.task.data import Data
 
 Columns = dict[str, Any]
 """Arrow arrays by name."""
 
 
-def own_columns(run: Run) -> Columns:
+def own_columns(data: Data) -> Columns:
     """Features and metadata by name, features first; of a sparse matrix, which has no columns to speak of, none."""
     found: Columns = {}
-    for name in ("train", "metadata"):
-        if run.files.has(name) and run.files.form(name)["kind"] != "sparse":
-            table, form = run.files.table(name), run.files.form(name)
+    for own in (data.train.features, data.metadata):
+        if own is not None and not sp.issparse(own):
+            table, form = stored(own)
             notes = form.get("columns", [{}] * table.num_columns)
             for index, note in enumerate(notes):
                 if not note.get("index", False):
@@ -27,14 +30,15 @@ def own_columns(run: Run) -> Columns:
     return found
 
 
-def has_ids(run: Run) -> bool:
+def has_ids(findings: Findings) -> bool:
     """Whether the rows have ids that are more than their positions."""
-    return list(run.rows.tolist()) != list(range(len(run.rows)))
+    rows = findings.labels.rows.tolist()
+    return list(rows) != list(range(len(rows)))
 
 
-def labels_of(run: Run, codes: Any) -> Any:
+def labels_of(findings: Findings, codes: Any) -> Any:
     """Labels of these codes as Arrow; classes of several types become text."""
-    return array_of_values(run.encoding.decode(codes).tolist())
+    return array_of_values(findings.encoding.decode(codes).tolist())
 
 
 def array_of_values(values: list[Any]) -> Any:

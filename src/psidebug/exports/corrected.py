@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from psidebug.errors import UnknownRow
 from psidebug.exports.columns import array_of_values, free_name, has_ids, labels_of, own_columns
-from psidebug.store import Run
+from psidebug.findings import Findings
+from psidebug.task.data import Data
 
 
 @dataclass(frozen=True)
@@ -27,48 +28,51 @@ class Decision:
     """When, in ISO form."""
 
 
-def corrected_table(run: Run, decisions: Mapping[int, Any], *, trace: bool = False) -> Any:
+def corrected_table(findings: Findings, data: Data, decisions: Mapping[int, Any], *, trace: bool = False) -> Any:
     """The training rows with these labels (or :class:`Decision`) by position; the others keep the given label.
 
-    The columns are the user's own: those of the file in their order where the run knows it, else the id if rows have
+    The columns are the user's own: those of the file in their order where that is known, else the id if rows have
     one, features, metadata, and ``label``. With ``trace`` there follow ``given`` (the label that a row came with),
     ``corrected`` (whether it is another now), ``verdict``, ``reviewer`` and ``time``; named ``psi_given`` … if the user
     has columns of these names.
     """
-    codes, made = decided(run, decisions)
-    columns = _in_order(run, labels_of(run, codes))
+    codes, made = decided(findings, decisions)
+    columns = _in_order(findings, data, labels_of(findings, codes))
     if trace:
-        added = added_columns(run, codes, made, columns)
-        columns |= {name: labels_of(run, run.given) if each is None else each for name, each in added.items()}
+        given = labels_of(findings, findings.labels.given)
+        added = added_columns(findings, codes, made, columns)
+        columns |= {name: given if each is None else each for name, each in added.items()}
     return pa.table(columns)
 
 
-def decided(run: Run, decisions: Mapping[int, Any]) -> tuple[Any, dict[int, Decision]]:
+def decided(findings: Findings, decisions: Mapping[int, Any]) -> tuple[Any, dict[int, Decision]]:
     """The codes of all labels after these decisions, and each as a :class:`Decision`."""
     made = {place: each if isinstance(each, Decision) else Decision(each) for place, each in decisions.items()}
-    outside = [place for place in made if not 0 <= place < len(run.given)]
+    codes = findings.labels.given.copy()
+    outside = [place for place in made if not 0 <= place < len(codes)]
     if outside:
-        raise UnknownRow(f"no training row is at position {outside[0]}: there are 0 to {len(run.given) - 1}.")
-    codes = run.given.copy()
+        raise UnknownRow(f"no training row is at position {outside[0]}: there are 0 to {len(codes) - 1}.")
     if made:
         labels = [each.label for each in made.values()]
-        codes[np.fromiter(made, dtype=np.intp)] = run.encoding.encode(labels, where="the decisions")
+        codes[np.fromiter(made, dtype=np.intp)] = findings.encoding.encode(labels, where="the decisions")
     return codes, made
 
 
-def _in_order(run: Run, labels: Any) -> dict[str, Any]:
-    source = run.source or {}
+def _in_order(findings: Findings, data: Data, labels: Any) -> dict[str, Any]:
+    source = findings.origin.source
     label, row = source.get("label") or "label", source.get("id")
-    columns = own_columns(run)
-    if row is not None or has_ids(run):
+    columns = own_columns(data)
+    if row is not None or has_ids(findings):
         name = row or free_name("row", columns)
-        columns = {name: array_of_values(run.rows.tolist())} | {k: v for k, v in columns.items() if k != name}
+        columns = {name: array_of_values(findings.labels.rows.tolist())} | {
+            k: v for k, v in columns.items() if k != name
+        }
     columns[label if source else free_name(label, columns)] = labels
     order = [name for name in source.get("columns") or [] if name in columns]
     return {name: columns[name] for name in [*order, *(each for each in columns if each not in order)]}
 
 
-def added_columns(run: Run, codes: Any, made: Mapping[int, Decision], names: Iterable[str]) -> dict[str, Any]:
+def added_columns(findings: Findings, codes: Any, made: Mapping[int, Decision], names: Iterable[str]) -> dict[str, Any]:
     """The columns of the trace, named beside these names; None stands for the labels as they were given."""
 
     def told(name: str) -> Any:
@@ -77,7 +81,7 @@ def added_columns(run: Run, codes: Any, made: Mapping[int, Decision], names: Ite
 
     added = {
         "given": None,
-        "corrected": pa.array(codes != run.given),
+        "corrected": pa.array(codes != findings.labels.given),
         **{name: told(name) for name in ("verdict", "reviewer", "time")},
     }
     return {free_name(name, names): each for name, each in added.items()}

@@ -14,36 +14,37 @@ from psidebug.exports.corrected import added_columns, corrected_table, decided
 from psidebug.exports.relabelling import OtherRows, Relabelling
 from psidebug.exports.text_cells import relabelled_text
 from psidebug.exports.written import encoded
+from psidebug.findings import Findings
 from psidebug.formats import kind_of_content, unpacked
-from psidebug.store import Run
+from psidebug.task.data import Data
 
 NAMES = {"csv": "CSV", "jsonl": "JSON lines", "parquet": "Parquet", "arrow": "Arrow"}
 
 
 def corrected_file(
-    run: Run, decisions: Mapping[int, Any], kind: str, *, trace: bool = False
+    findings: Findings, data: Data, decisions: Mapping[int, Any], kind: str, *, trace: bool = False
 ) -> tuple[bytes, str | None]:
     """The bytes of the corrected training data as a file of this kind, and a remark if more than labels may differ.
 
     Where the training file is still what the run saw, and of this kind, its label cells are replaced and nothing else.
     Else the table is the run's own copy, :func:`corrected_table`, and the remark says why.
     """
-    content, why = training_file(run, kind)
+    content, why = training_file(findings, kind)
     if content is not None:
         try:
-            return _relabelled(run, content, decisions, kind, trace=trace), None
+            return _relabelled(findings, content, decisions, kind, trace=trace), None
         except OtherRows:
-            why = f"the rows of {(run.source or {})['train']} could not be told apart as they were"
+            why = f"the rows of {findings.origin.source['train']} could not be told apart as they were"
     remark = why and f"{why}; written from the run's copy, in which types and spellings of values may differ"
-    return encoded(corrected_table(run, decisions, trace=trace), kind), remark
+    return encoded(corrected_table(findings, data, decisions, trace=trace), kind), remark
 
 
-def training_file(run: Run, kind: str) -> tuple[bytes | None, str | None]:
+def training_file(findings: Findings, kind: str) -> tuple[bytes | None, str | None]:
     """The training file, unpacked, if it is as the run saw it and of this kind; else None and why, if a file there was.
 
     That it is the same file, its sha256 says.
     """
-    source = run.source or {}
+    source = findings.origin.source
     if "train" not in source:  # the data came from Python
         return None, None
     name, path = source["train"], source.get("path")
@@ -62,17 +63,17 @@ def training_file(run: Run, kind: str) -> tuple[bytes | None, str | None]:
     return (content, None) if found == kind else (None, f"{name} is {NAMES[found]}, not {NAMES[kind]}")
 
 
-def _relabelled(run: Run, content: bytes, decisions: Mapping[int, Any], kind: str, *, trace: bool) -> bytes:
+def _relabelled(findings: Findings, content: bytes, decisions: Mapping[int, Any], kind: str, *, trace: bool) -> bytes:
     """The file in which a corrected row has the label cell of the first row that was given that label.
 
     So a label is always written as the file writes it, whatever its type.
     """
-    codes, made = decided(run, decisions)
-    source = run.source or {}
-    first = {int(code): int(place) for code, place in zip(*np.unique(run.given, return_index=True), strict=True)}
-    changed = np.flatnonzero(codes != run.given).tolist()
+    codes, made = decided(findings, decisions)
+    source, given = findings.origin.source, findings.labels.given
+    first = {int(code): int(place) for code, place in zip(*np.unique(given, return_index=True), strict=True)}
+    changed = np.flatnonzero(codes != given).tolist()
     donors = {place: first.get(int(codes[place])) for place in changed}
-    labels = {place: run.encoding.classes[codes[place]] for place in changed if donors[place] is None}
-    added = added_columns(run, codes, made, source["columns"]) if trace else {}
+    labels = {place: findings.encoding.classes[codes[place]] for place in changed if donors[place] is None}
+    added = added_columns(findings, codes, made, source["columns"]) if trace else {}
     replace = relabelled_table if kind in ("parquet", "arrow") else relabelled_text
-    return replace(content, kind, Relabelling(source, run.given, donors, labels, added))
+    return replace(content, kind, Relabelling(source, given, donors, labels, added))

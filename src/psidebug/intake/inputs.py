@@ -63,10 +63,10 @@ class Inputs:
         return shared_rows(self.train.columns(self.features), self.test.columns(self.features))
 
     def about_test(self) -> dict[str, Any]:
-        """What the test file says about its rows beside features and labels, as arguments of ``save_run``."""
+        """What the test file says about its rows beside features and labels, for ``Diagnosis.described``."""
         metadata = metadata_like(self.test, metadata_of(self.train, self.roles, self.kept))
         return {
-            "test_rows": ids_of(self.test, self.roles),
+            "test_ids": ids_of(self.test, self.roles),
             "test_metadata": None if metadata is None else as_table(metadata, name="metadata"),
         }
 

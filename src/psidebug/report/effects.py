@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from psidebug.diagnosis.verification import ErrorRate, Verification
+from psidebug.findings import ErrorRate, Findings, LabelFindings, Predictions, Verification
 from psidebug.report.plain import Plain, plain
-from psidebug.report.source import Labels, Predictions, Source
+from psidebug.task.labels import Encoding
 
 BINS = 20
 """Of the distribution of PS."""
@@ -16,11 +14,11 @@ MOST_CLASSES, MOST_PAIRS = 100, 30
 """Confusion is told in full up to so many classes; of more, and in words, as the most frequent pairs."""
 
 
-def errors_of(source: Source) -> list[Plain]:
+def errors_of(findings: Findings) -> list[Plain]:
     """Error of the models on each set: trained on the given labels, on the corrected ones, and the two controls."""
-    if source.correction is None:
+    if findings.correction is None:
         return []
-    effect, controls = source.correction.verified, source.controls
+    effect, controls = findings.correction.verified, findings.controls
     rates: list[tuple[str, ErrorRate, ErrorRate | None, float | None]] = [
         ("given labels", effect.test_before, effect.validation_before, None),
         ("corrected", effect.test_after, effect.validation_after, None),
@@ -49,14 +47,14 @@ def _rate(of: str, labels: str, rate: ErrorRate, p_value: float | None) -> Plain
     }
 
 
-def effect_of(source: Source) -> Plain | None:
+def effect_of(findings: Findings) -> Plain | None:
     """The correction in figures; None if there is none."""
-    if source.correction is None:
+    if findings.correction is None:
         return None
-    effect: Verification = source.correction.verified
+    effect: Verification = findings.correction.verified
     change = effect.test_change
     return {
-        "explanation": source.correction.explanation,
+        "explanation": findings.correction.explanation,
         "corrected": effect.corrected,
         "bugs_fixed": effect.bugs_fixed,
         "points_broken": effect.points_broken,
@@ -69,9 +67,9 @@ def effect_of(source: Source) -> Plain | None:
     }
 
 
-def curve_of(source: Source) -> Plain | None:
+def curve_of(findings: Findings) -> Plain | None:
     """Error against number of corrected suspects; None when there was nothing to debug."""
-    curve = source.curve
+    curve = findings.curve
     if curve is None:
         return None
     points = []
@@ -100,24 +98,25 @@ def curve_of(source: Source) -> Plain | None:
     }
 
 
-def distribution_of(labels: Labels) -> list[Plain]:
+def distribution_of(labels: LabelFindings) -> list[Plain]:
     """How many training labels have a PS in each equal part of its range, and how many of them are corrected."""
     known = np.isfinite(labels.ps)
     highest = float(labels.ps[known].max()) if known.any() else 0.0
     if highest <= 0.0:
         return []
     edges = np.linspace(0.0, highest, BINS + 1)
-    every, corrected = (np.histogram(labels.ps[known & rows], edges)[0] for rows in (known, labels.corrected))
+    changed = labels.repaired != labels.given
+    every, corrected = (np.histogram(labels.ps[known & rows], edges)[0] for rows in (known, changed))
     return [
-        {"low": float(low), "high": float(high), "rows": int(rows), "corrected": int(changed)}
-        for low, high, rows, changed in zip(edges[:-1], edges[1:], every, corrected, strict=True)
+        {"low": float(low), "high": float(high), "rows": int(rows), "corrected": int(moved)}
+        for low, high, rows, moved in zip(edges[:-1], edges[1:], every, corrected, strict=True)
     ]
 
 
-def confusion_of(predictions: Predictions) -> Plain:
+def confusion_of(predictions: Predictions, encoding: Encoding) -> Plain:
     """The test rows by label and prediction, before and after the correction."""
-    size = predictions.encoding.size
-    names = [str(plain(str(each))) for each in predictions.encoding.classes]
+    size = encoding.size
+    names = [str(plain(str(each))) for each in encoding.classes]
     tables = {"before": predictions.before} | ({} if predictions.after is None else {"after": predictions.after})
     pairs: dict[tuple[int, int], dict[str, int]] = {}
     for name, predicted in tables.items():
@@ -138,9 +137,9 @@ def confusion_of(predictions: Predictions) -> Plain:
     }
 
 
-def fidelity_of(source: Source) -> Plain | None:
+def fidelity_of(findings: Findings) -> Plain | None:
     """How well the gray box follows retraining; None if that was not measured."""
-    found: Any = source.fidelity
+    found = findings.fidelity
     if found is None:
         return None
     return {

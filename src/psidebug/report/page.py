@@ -14,9 +14,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from psidebug.files import write_whole
+from psidebug.findings import Findings
 from psidebug.report.plots import plots_of
-from psidebug.report.source import Source
 from psidebug.report.summary import Summary, summarise
+from psidebug.task.data import Data
 
 IN_A_NOTEBOOK = 10
 """Suspects that a notebook shows."""
@@ -28,14 +29,14 @@ def render(summary: Summary, template: str = "report.html") -> str:
     return _environment().get_template(template).render(summary=summary, plots=plots_of(summary), inlined=inlined)
 
 
-def write_report(source: Source, path: str | PathLike[str]) -> None:
+def write_report(findings: Findings, data: Data, path: str | PathLike[str]) -> None:
     """Write the page; the file appears whole or not at all."""
-    write_whole(path, render(summarise(source)))
+    write_whole(path, render(summarise(findings, data)))
 
 
-def in_a_notebook(source: Source) -> str:
+def in_a_notebook(findings: Findings, data: Data) -> str:
     """What a notebook shows of a diagnosis: the verdict, the slices and the first suspects."""
-    return render(summarise(source, suspects=IN_A_NOTEBOOK, rows=False), "notebook.html")
+    return render(summarise(findings, data, suspects=IN_A_NOTEBOOK, rows=False), "notebook.html")
 
 
 def policy(*, styles: tuple[str, ...], scripts: tuple[str, ...]) -> str:

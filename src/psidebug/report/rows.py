@@ -13,11 +13,13 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from psidebug.display import Display
+from psidebug.findings import Findings
 from psidebug.report.cells import Cell, Order, cells_of
 from psidebug.report.pictures import Range, picture_of_array, picture_of_file, spread_of
-from psidebug.report.source import Data, Source, data_of
 from psidebug.report.telling import is_constant, telling_words, worth_of_column, worth_of_entries
-from psidebug.slices.conditions import UNNAMED, Home
+from psidebug.slices.conditions import UNNAMED, Condition, Home
+from psidebug.task.data import Data
 from psidebug.task.tables import Table, column_names, column_of, columns, is_frame, is_missing, take
 
 CELLS, LETTERS = 12, 600
@@ -57,29 +59,45 @@ class RowView:
 
 
 def views(
-    source: Source, part: Part, positions: npt.ArrayLike, *, cells: int = CELLS, letters: int = LETTERS
+    findings: Findings,
+    data: Data,
+    part: Part,
+    positions: npt.ArrayLike,
+    *,
+    cells: int = CELLS,
+    letters: int = LETTERS,
 ) -> list[RowView]:
     """The training or test rows at these positions, as they are shown.
 
     Which columns and words come first is found once for a diagnosis, on a part of its training rows: those in the
     conditions of slices, then those that tell the given labels apart best (see :mod:`psidebug.report.telling`).
     """
-    if source not in _known:
-        _known[source] = _Shown(data_of(source))
-    return _known[source].views(part, np.asarray(positions, dtype=np.intp), cells, letters)
+    if findings not in _known:
+        conditions = tuple(one for each in findings.slices for one in each.conditions)
+        ids = findings.origin.source.get("id")
+        _known[findings] = _Shown(data, findings.predictions.rows, conditions, findings.display, ids)
+    return _known[findings].views(part, np.asarray(positions, dtype=np.intp), cells, letters)
 
 
 @dataclass(frozen=True, eq=False)
 class _Shown:
-    """The data of one diagnosis with what was found out about it."""
+    """The rows of one diagnosis with what was found out about how to show them."""
 
     data: Data
+    test_rows: npt.NDArray[Any]
+    conditions: tuple[Condition, ...]
+    """Those of the slices, the best slice first."""
+    display: Display
+    ids: str | None
+    """The column of ids, which are the names of the rows."""
     _orders: dict[Home, Any] = field(default_factory=dict)
 
     def views(self, part: Part, positions: npt.NDArray[np.intp], cells: int, letters: int) -> list[RowView]:
         data = self.data
-        ids = [str(each) for each in (data.rows if part == "train" else data.test_rows)[positions].tolist()]
-        tables: dict[Home, Table] = {"features": take(data.train if part == "train" else data.test, positions)}
+        names = data.rows if part == "train" else self.test_rows
+        ids = [str(each) for each in names[positions].tolist()]
+        own = data.train if part == "train" else data.test
+        tables: dict[Home, Table] = {"features": take(own.features, positions)}
         about = data.metadata if part == "train" else data.test_metadata
         if about is not None:
             tables = {"metadata": take(about, positions), **tables}
@@ -106,19 +124,18 @@ class _Shown:
         return found
 
     def _ordered(self, home: Home) -> Order:
-        data = self.data
-        table: Table = data.train if home == "features" else data.metadata
+        table, display = self.data.home(home), self.display
         named = [str(each) for each in column_names(table) or []]
-        deciding = list(dict.fromkeys(one.column for one in data.conditions if one.home == home))
+        deciding = list(dict.fromkeys(one.column for one in self.conditions if one.home == home))
         unnamed = UNNAMED[home]
         if len(table.shape) == 1:
             return Order(named, unnamed, [], [], np.empty(0))
         places = [named.index(each) if named else int(each.removeprefix(unnamed)) for each in deciding]
-        shown_otherwise = {named.index(each) for each in (data.text, data.images, data.id) if each in named}
-        if isinstance(data.images, tuple) and home == "features":  # pixels are no columns to read
+        shown_otherwise = {named.index(each) for each in (display.text, display.images, self.ids) if each in named}
+        if isinstance(display.images, tuple) and home == "features":  # pixels are no columns to read
             return Order(named, unnamed, places, [], np.zeros(table.shape[1]))
         rows = self._looked_at(table.shape[1])
-        part, codes = take(table, rows), data.given[rows]
+        part, codes = take(table, rows), self.data.train.codes[rows]
         if sp.issparse(part):
             return Order(named, unnamed, places, [], worth_of_entries(part, codes))
         found = columns(part)
@@ -130,29 +147,30 @@ class _Shown:
 
     def _looked_at(self, width: int) -> npt.NDArray[np.intp]:
         most = min(ROWS_LOOKED_AT, max(LEAST_LOOKED_AT, MOST_NUMBERS // width))
-        rows = len(self.data.given)
+        rows = len(self.data.train)
         return np.arange(rows) if rows <= most else np.sort(np.random.default_rng(0).choice(rows, most, replace=False))
 
     # ── texts ──
 
     def _texts(self, tables: dict[Home, Table]) -> list[Any] | None:
         home = self._text_home
-        return None if home is None else _column(tables[home], self.data.text) if home in tables else None
+        return None if home is None or home not in tables else _column(tables[home], self.display.text)
 
     @cached_property
     def _text_home(self) -> Home | None:
-        return _home_of(self.data, self.data.text) or ("features" if len(self.data.train.shape) == 1 else None)
+        plain = len(self.data.train.features.shape) == 1
+        return _home_of(self.data, self.display.text) or ("features" if plain else None)
 
     @cached_property
     def _telling(self) -> dict[str, Any]:
         data, rows = self.data, self._looked_at(200)
-        table = take(data.train if self._text_home == "features" else data.metadata, rows)
-        texts = np.fromiter(_column(table, data.text), dtype=object, count=len(rows))
-        return telling_words(texts, data.given[rows], data.encoding)
+        table = take(data.home(str(self._text_home)), rows)
+        texts = np.fromiter(_column(table, self.display.text), dtype=object, count=len(rows))
+        return telling_words(texts, data.train.codes[rows], data.encoding)
 
     @cached_property
     def _deciding_words(self) -> set[str]:
-        return {str(one.values[0]) for one in self.data.conditions if one.operator == "contains"}
+        return {str(one.values[0]) for one in self.conditions if one.operator == "contains"}
 
     def _marked(self, text: Any, letters: int) -> tuple[Segment, ...]:
         """The text, or the part of it that begins before the first word that a slice is about, in segments."""
@@ -175,7 +193,7 @@ class _Shown:
     # ── pictures ──
 
     def _pictures(self, tables: dict[Home, Table]) -> list[tuple[str | None, str | None]]:
-        images, count = self.data.images, tables["features"].shape[0]
+        images, count = self.display.images, tables["features"].shape[0]
         if isinstance(images, tuple):
             pixels = _matrix(tables["features"])
             return [(picture_of_array(row, shape=images, spread=self._spread), None) for row in pixels]
@@ -191,20 +209,19 @@ class _Shown:
 
     @cached_property
     def _spread(self) -> Range:
-        data = self.data
-        if isinstance(data.images, tuple):
-            return spread_of([_matrix(take(data.train, self._looked_at(data.train.shape[1])))])
-        home = _home_of(data, data.images)
-        table = take(data.train if home == "features" else data.metadata, self._looked_at(1000))
-        return spread_of(_column(table, data.images))
+        images, features = self.display.images, self.data.train.features
+        if isinstance(images, tuple):
+            return spread_of([_matrix(take(features, self._looked_at(features.shape[1])))])
+        home = _home_of(self.data, images)
+        return spread_of(_column(take(self.data.home(str(home)), self._looked_at(1000)), images))
 
 
-_known: WeakKeyDictionary[Source, _Shown] = WeakKeyDictionary()
+_known: WeakKeyDictionary[Findings, _Shown] = WeakKeyDictionary()
 
 
 def _home_of(data: Data, name: Any) -> Home | None:
     """Which table has a column of this name."""
-    homes: list[tuple[Home, Table | None]] = [("features", data.train), ("metadata", data.metadata)]
+    homes: list[tuple[Home, Table | None]] = [("features", data.train.features), ("metadata", data.metadata)]
     for home, table in homes:
         if isinstance(name, str) and table is not None and name in map(str, column_names(table) or []):
             return home

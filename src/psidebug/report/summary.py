@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 
-from psidebug.diagnosis.causes import Causes
+from psidebug.findings import Causes, Findings, Predictions
+from psidebug.findings.frames import explanations_frame, slices_frame, suspects_frame
 from psidebug.report.effects import confusion_of, curve_of, distribution_of, effect_of, errors_of, fidelity_of
 from psidebug.report.plain import Plain, plain, records
 from psidebug.report.rows import Part, RowView, views
-from psidebug.report.source import Predictions, Source, labels_of, origin_of, predictions_of, unexplained_of
-from psidebug.store.run import Run
+from psidebug.task.data import Data
 
 SCHEMA = 3
 """Version of the summary's form; it rises when a field changes its meaning."""
@@ -60,42 +60,51 @@ class Summary:
     """Later rounds: their verdicts, and the numbers of labels that they correct."""
 
 
-def summarise(source: Source, *, suspects: int = SUSPECTS, bugs: int = BUGS, rows: bool = True) -> Summary:
-    """A diagnosis, made just now or saved, as plain data.
+def summarise(
+    findings: Findings, data: Data, *, suspects: int = SUSPECTS, bugs: int = BUGS, rows: bool = True
+) -> Summary:
+    """Findings, made just now or saved, as plain data.
 
-    With its first ``suspects`` suspects and the causes of ``bugs`` bugs; ``rows`` says whether the rows themselves are
+    With the first ``suspects`` suspects and the causes of ``bugs`` bugs; ``rows`` says whether the rows themselves are
     told, or only their ids and labels.
     """
-    predictions, labels = predictions_of(source), labels_of(source)
-    room = _Room(ROOM)
-    told = _bugs(source, predictions, bugs, room) if rows and bugs else []
+    shown = _Shown(findings, data, ROOM)
+    predictions, origin = findings.predictions, findings.origin
+    told = shown.bugs(bugs) if rows and bugs else []
     return Summary(
         schema=SCHEMA,
-        verdict=str(plain_text(source.verdict)),
+        verdict=plain_text(findings.verdict),
         size={
-            "rows": len(labels.ps),
+            "rows": len(findings.labels.given),
             "test_rows": len(predictions.labels),
-            "validation_rows": _validation_rows(source),
-            "wrong": int((predictions.labels != predictions.before).sum()),
+            "validation_rows": 0 if data.validation is None else len(data.validation),
+            "wrong": int(predictions.wrong.sum()),
             "bugs": len(predictions.bugs),
-            "classes": predictions.encoding.size,
+            "classes": findings.encoding.size,
         },
-        effect=effect_of(source),
-        errors=errors_of(source),
-        slices=_slices(source),
+        effect=effect_of(findings),
+        errors=errors_of(findings),
+        slices=_slices(findings),
         bugs=told,
-        unexplained=unexplained_of(source) if told and not any(each["causes"] for each in told) else None,
-        curve=curve_of(source),
-        distribution=distribution_of(labels),
-        confusion=confusion_of(predictions),
-        explanations=records(source.explanations),
-        fidelity=fidelity_of(source),
-        suspects=_suspects(source, suspects, room if rows else None),
-        suspects_in_all=len(source.order),
-        settings={name: plain_text(value) for name, value in source.settings.items()},
-        origin={name: dict(part) if isinstance(part, Mapping) else part for name, part in _origin(source)},
-        notes=[plain_text(note) for note in source.notes],
-        rounds=_rounds(source),
+        unexplained=findings.unexplained if told and not any(each["causes"] for each in told) else None,
+        curve=curve_of(findings),
+        distribution=distribution_of(findings.labels),
+        confusion=confusion_of(predictions, findings.encoding),
+        explanations=records(explanations_frame(findings)),
+        fidelity=fidelity_of(findings),
+        suspects=shown.suspects(suspects, rows=rows),
+        suspects_in_all=len(findings.labels.order),
+        settings={name: plain_text(value) for name, value in findings.settings.items()},
+        origin={
+            "psidebug": origin.psidebug,
+            "seed": origin.seed,
+            "versions": dict(origin.versions),
+            "fingerprint": dict(origin.fingerprint),
+            "created": origin.created,
+            "files": origin.files,
+        },
+        notes=[plain_text(note) for note in findings.notes],
+        rounds=[{"verdict": plain_text(one.verdict), "corrected": one.corrected} for one in findings.rounds],
     )
 
 
@@ -104,48 +113,12 @@ def plain_text(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _validation_rows(source: Source) -> int:
-    if isinstance(source, Run):
-        return int(source.record["task"]["validation_rows"] or 0)
-    return 0 if source.task.validation is None else len(source.task.validation)
-
-
-def _origin(source: Source) -> Iterator[tuple[str, Any]]:
-    origin = origin_of(source)
-    for name in ("psidebug", "seed", "versions", "fingerprint", "created", "files"):
-        yield name, getattr(origin, name)
-
-
-def _slices(source: Source) -> list[Plain]:
-    """``proved`` are those of the correction, whose effect is told by the same figures."""
-    found = records(source.slices)
-    best = None if source.correction is None else source.correction.verified
-    for each in found:
-        each["condition"] = plain_text(str(each["condition"]))
-        each["proved"] = best is not None and (each["corrected"], each["gain"]) == (best.corrected, best.gain)
+def _slices(findings: Findings) -> list[Plain]:
+    """``proved`` are those of the correction."""
+    found = records(slices_frame(findings))
+    for line, one in zip(found, findings.slices, strict=True):
+        line |= {"condition": plain_text(one.condition), "proved": one.proved}
     return found
-
-
-def _suspects(source: Source, most: int, room: _Room | None) -> list[Plain]:
-    first = nw.from_native(source.suspects, eager_only=True).head(most)
-    found = records(first.to_native())
-    if room is not None:
-        shown = _views(
-            source, "train", source.order[:most], room, cells=CELLS_OF_A_SUSPECT, letters=LETTERS_OF_A_SUSPECT
-        )
-        for suspect, view in zip(found, shown, strict=True):
-            suspect["view"] = view
-    return found
-
-
-def _bugs(source: Source, predictions: Predictions, most: int, room: _Room) -> list[Plain]:
-    """Bugs with their causes; the first bugs where no causes are known."""
-    explained = chosen_bugs(source.explained(), predictions, most)
-    if not explained:
-        return [_bug(source, predictions, row, room) | {"causes": []} for row in predictions.bugs[:most].tolist()]
-    return [
-        _bug(source, predictions, each.test_row, room) | {"causes": _causes(source, each, room)} for each in explained
-    ]
 
 
 def chosen_bugs(explained: Sequence[Causes], predictions: Predictions, most: int) -> list[Causes]:
@@ -163,57 +136,72 @@ def chosen_bugs(explained: Sequence[Causes], predictions: Predictions, most: int
     return [*shown, *others[: most - len(shown)]]
 
 
-def _bug(source: Source, predictions: Predictions, row: int, room: _Room) -> Plain:
-    classes = predictions.encoding.classes
-    view = _views(source, "test", [row], room)[0]
-    return {
-        "row": view["id"],
-        "position": row,
-        "label": plain(classes[predictions.labels[row]]),
-        "predicted": plain(classes[predictions.before[row]]),
-        "after": None if predictions.after is None else plain(classes[predictions.after[row]]),
-        "view": view,
-    }
+@dataclass
+class _Shown:
+    """Rows as the page shows them, while there is room for more characters of them."""
 
+    findings: Findings
+    data: Data
+    room: int
 
-def _causes(source: Source, found: Causes, room: _Room) -> list[Plain]:
-    encoding = source.encoding if isinstance(source, Run) else source.task.encoding
-    classes, rows = encoding.classes, found.positions[:CAUSES]
-    p_wrong = source.files.labels["p_wrong"].to_numpy() if isinstance(source, Run) else source.p_wrong
-    given = source.given if isinstance(source, Run) else source.task.train.codes
-    shown = _views(source, "train", rows, room, letters=LETTERS_OF_A_CAUSE)
-    return [
-        {
+    def suspects(self, most: int, *, rows: bool) -> list[Plain]:
+        """The first suspects, with their rows if there is room for them."""
+        first = nw.from_native(suspects_frame(self.findings), eager_only=True).head(most)
+        found = records(first.to_native())
+        if rows:
+            order = self.findings.labels.order[:most]
+            shown = self._views("train", order, cells=CELLS_OF_A_SUSPECT, letters=LETTERS_OF_A_SUSPECT)
+            for suspect, view in zip(found, shown, strict=True):
+                suspect["view"] = view
+        return found
+
+    def bugs(self, most: int) -> list[Plain]:
+        """Bugs with their causes; the first bugs where no causes are known."""
+        predictions = self.findings.predictions
+        explained = chosen_bugs(self.findings.causes, predictions, most)
+        if not explained:
+            return [self._bug(row) | {"causes": []} for row in predictions.bugs[:most].tolist()]
+        return [self._bug(each.test_row) | {"causes": self._causes(each)} for each in explained]
+
+    def _bug(self, row: int) -> Plain:
+        classes, said = self.findings.encoding.classes, self.findings.predictions
+        view = self._views("test", [row])[0]
+        return {
             "row": view["id"],
-            "given": plain(classes[given[row]]),
-            "proposed": plain(classes[found.proposed[place]]),
-            "ps": float(found.ps[place]),
-            "p_wrong": float(p_wrong[row]),
+            "position": row,
+            "label": plain(classes[said.labels[row]]),
+            "predicted": plain(classes[said.before[row]]),
+            "after": None if said.after is None else plain(classes[said.after[row]]),
             "view": view,
         }
-        for place, (row, view) in enumerate(zip(rows.tolist(), shown, strict=True))
-    ]
 
+    def _causes(self, found: Causes) -> list[Plain]:
+        classes, labels, rows = self.findings.encoding.classes, self.findings.labels, found.positions[:CAUSES]
+        shown = self._views("train", rows, letters=LETTERS_OF_A_CAUSE)
+        return [
+            {
+                "row": view["id"],
+                "given": plain(classes[labels.given[row]]),
+                "proposed": plain(classes[found.proposed[place]]),
+                "ps": float(found.ps[place]),
+                "p_wrong": float(labels.p_wrong[row]),
+                "view": view,
+            }
+            for place, (row, view) in enumerate(zip(rows.tolist(), shown, strict=True))
+        ]
 
-@dataclass
-class _Room:
-    """How many more characters of rows the page has room for."""
+    def _views(self, part: Part, positions: Any, **limits: int) -> list[Plain]:
+        found = views(self.findings, self.data, part, np.asarray(positions, np.intp), **limits)
+        return [_plain_view(each if self._takes(each) else RowView(each.id, note=LEFT_OUT)) for each in found]
 
-    left: int
-
-    def takes(self, view: RowView) -> bool:
+    def _takes(self, view: RowView) -> bool:
         """Whether the view still fits, and if so it is counted, each piece with some characters of markup."""
         pieces = [view.picture or "", *(each.text + (each.why or "") for each in view.text)]
         pieces += [each.name + each.value for each in view.cells]
         size = sum(len(each) + MARKUP for each in pieces)
-        fits = size <= self.left
-        self.left -= size if fits else 0
+        fits = size <= self.room
+        self.room -= size if fits else 0
         return fits
-
-
-def _views(source: Source, part: Part, positions: Sequence[int] | Any, room: _Room, **limits: int) -> list[Plain]:
-    found = views(source, part, np.asarray(positions, np.intp), **limits)
-    return [_plain_view(each if room.takes(each) else RowView(each.id, note=LEFT_OUT)) for each in found]
 
 
 def _plain_view(view: RowView) -> Plain:
@@ -225,11 +213,3 @@ def _plain_view(view: RowView) -> Plain:
         for each in view.cells
     ]
     return shown
-
-
-def _rounds(source: Source) -> list[Plain]:
-    if isinstance(source, Run):
-        return [
-            {"verdict": plain_text(one["verdict"]), "corrected": one["corrected"]} for one in source.record["rounds"]
-        ]
-    return [{"verdict": plain_text(one.verdict), "corrected": one.corrected} for one in source.later]

@@ -38,9 +38,9 @@ def review_app(desk: Desk, *, gate: Gate, address: Address) -> ASGIApp:
 
 def routes(desk: Desk, gate: Gate, address: Address) -> list[Route]:
     """Every address."""
-    bench, run = Workbench(desk), desk.run.fingerprint["train"]
+    bench, run = Workbench(desk), desk.findings.origin.fingerprint["train"]
     entrance, showing, changing = (
-        Entrance(gate, address, training_set(desk.run)),
+        Entrance(gate, address, training_set(desk.findings.origin)),
         Showing(desk, bench),
         Changing(desk, bench),
     )

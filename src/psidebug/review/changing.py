@@ -74,7 +74,7 @@ class Changing:
 
     def take_in(self, request: Request, sent: Any) -> dict[str, Any]:
         """Verdicts that were made elsewhere."""
-        found = read_verdicts(part(sent, "text", ""), self.desk.run)
+        found = read_verdicts(part(sent, "text", ""), self.desk.findings)
         stored = self.desk.take_in(found.verdicts, visitor=visitor_of(request), key=_key(sent))
         stayed = len(found.verdicts) - stored
         said = [f"{counted(stored, 'verdict')} imported"]

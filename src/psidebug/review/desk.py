@@ -13,13 +13,13 @@ from typing import Any
 from psidebug.errors import OutputError, PsiError, UnknownOption, UnknownRow, UnreadableRun
 from psidebug.review.queue import Filter, Queue
 from psidebug.review.security import Visitor
+from psidebug.review.session import OpenSession, Session
 from psidebug.review.settled import Settled
 from psidebug.review.similar import Similar
 from psidebug.review.store import open_store
 from psidebug.review.verdicts import ACTIONS, DECIDED, Ledger, Verdict, checked_comment
+from psidebug.store import Run, load_run
 from psidebug.store.format import RUN_FILE
-from psidebug.store.load import load_run
-from psidebug.store.run import Run
 
 AGAIN = re.compile(r"again-\d{3,}")
 """The name of a diagnosis made in the review: a run inside of the run."""
@@ -28,9 +28,12 @@ AGAIN = re.compile(r"again-\d{3,}")
 class Desk:
     """Everything that the pages ask for and change. Whoever uses the queue or the ledger holds the lock."""
 
-    def __init__(self, path: str | PathLike[str]) -> None:
+    def __init__(self, path: str | PathLike[str], open_session: OpenSession) -> None:
+        """``open_session`` makes who can retrain, when that is first asked for."""
         self._opened = _identity(Path(path))  # before it is read
+        self._open_session = open_session
         self.run = load_run(path)
+        self.findings = self.run.findings
         self.store = open_store(self.run.path)
         self.lock = self.store.lock
         self.queue = Queue(self.run, *self._last_ranked())
@@ -55,8 +58,13 @@ class Desk:
         return ledger
 
     @cached_property
+    def session(self) -> Session:
+        """Who can retrain."""
+        return self._open_session(self.run.path)
+
+    @cached_property
     def _nearest(self) -> Similar:
-        return Similar(self.run)
+        return Similar(self.run.data.train.features, self.findings.display.text)
 
     def similar(self, position: int, count: int) -> tuple[int, ...]:
         """Positions of training rows like this one."""
@@ -92,13 +100,13 @@ class Desk:
         """The same verdict on many rows; where the class is the given one, it is kept."""
         if action not in ACTIONS:
             raise UnknownOption(f"{action!r:.60} is no verdict; it is one of {', '.join(ACTIONS)}.")
-        classes, said = self.run.encoding.classes, checked_comment(comment)
+        classes, said = self.findings.encoding.classes, checked_comment(comment)
         if action == "correct" and code is not None and not 0 <= code < len(classes):
             raise UnknownOption(f"there is no class number {code}: there are {len(classes)} classes.")
-        given = self.queue.given[rows].tolist()
+        given, ids = self.queue.given[rows].tolist(), self.findings.labels.rows[rows].tolist()
         proposed = self.queue.proposed[rows].tolist() if code is None else [code] * len(rows)
         chosen = proposed if action == "correct" else given
-        for position, row, old, new in zip(rows, self.run.rows[rows].tolist(), given, chosen, strict=True):
+        for position, row, old, new in zip(rows, ids, given, chosen, strict=True):
             if action in DECIDED:
                 yield Verdict(position, row, "keep" if new == old else "correct", classes[new], said)
             else:
@@ -186,7 +194,7 @@ class Desk:
                 found = load_run(place)
             except PsiError:
                 continue
-            if len(found.given) == len(self.run.given):
+            if len(found.findings.labels.given) == len(self.findings.labels.given):
                 return found, list(remark.about.get("known", []))
         return self.run, []
 
@@ -203,8 +211,7 @@ class Desk:
 
     def gone(self) -> UnreadableRun | None:
         """What to say when files that this desk was opened with are no longer there; None if they are."""
-        places = [self.run.path / each["path"] for each in self.run.record["files"].values()]
-        if all(place.exists() for place in places):
+        if all(self.run.files.place(name).exists() for name in self.run.files.record["files"]):
             return None
         return UnreadableRun(
             f"the files of {self.run.path} are gone: the run was saved anew or moved meanwhile. Restart psi review."

@@ -11,17 +11,17 @@ from typing import Any
 
 from psidebug.errors import InvalidVerdicts
 from psidebug.exports import training_set
+from psidebug.findings import Findings
 from psidebug.review.imported import Imported, Rows
 from psidebug.review.lines import Lines
 from psidebug.review.studio import from_label_studio
 from psidebug.review.verdicts import Event
-from psidebug.store.run import Run
 from psidebug.store.values import as_json
 
 
-def log_lines(events: Sequence[Event], run: Run) -> Iterator[str]:
+def log_lines(events: Sequence[Event], findings: Findings) -> Iterator[str]:
     """Every step as JSON lines: one for each verdict, one for each undo, redo and remark."""
-    home = training_set(run)
+    home = training_set(findings.origin)
     for event in events:
         common = {"event": event.number, "kind": event.kind, "run": home}
         whose = {"browser": event.about["browser"]} if "browser" in event.about else {}
@@ -34,13 +34,13 @@ def log_lines(events: Sequence[Event], run: Run) -> Iterator[str]:
             yield _line(common | about | {"reviewer": event.reviewer, "time": event.time})
 
 
-def read_verdicts(text: str, run: Run) -> Imported:
+def read_verdicts(text: str, findings: Findings) -> Imported:
     """The verdicts of a file: our JSON lines, where an undone verdict does not count, or Label Studio's JSON."""
     if not text.strip():
         raise InvalidVerdicts("the file is empty: there is nothing to import.")
     if text.lstrip().startswith("["):
-        return from_label_studio(text, Rows.of(run), training_set(run))
-    return Lines(Rows.of(run), training_set(run)).read(text)
+        return from_label_studio(text, Rows.of(findings), training_set(findings.origin))
+    return Lines(Rows.of(findings), training_set(findings.origin)).read(text)
 
 
 def _line(record: Mapping[str, Any]) -> str:

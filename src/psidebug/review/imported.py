@@ -10,6 +10,7 @@ from typing import Any
 
 from psidebug.errors import InvalidVerdicts
 from psidebug.exports.written import plain
+from psidebug.findings import Findings
 from psidebug.review.verdicts import (
     ACTIONS,
     DECIDED,
@@ -19,7 +20,6 @@ from psidebug.review.verdicts import (
     checked_name,
     moment,
 )
-from psidebug.store.run import Run
 from psidebug.store.values import as_json, from_json
 
 MOST_NAMED = 10
@@ -44,18 +44,18 @@ class Imported:
 class Rows:
     """The training rows that verdicts are about, found by their ids."""
 
-    run: Run
+    findings: Findings
     places: Mapping[str, int]
     """Position by id, written as we write it or as other tools do: a date is a text there."""
 
     @classmethod
-    def of(cls, run: Run) -> Rows:
-        """The rows of a run."""
-        ids = run.rows.tolist()
+    def of(cls, findings: Findings) -> Rows:
+        """The rows that findings are about."""
+        ids = findings.labels.rows.tolist()
         places = {json.dumps(as_json(row)): place for place, row in enumerate(ids)}
         for place, row in enumerate(ids):
             places.setdefault(json.dumps(plain(row)), place)
-        return cls(run, places)
+        return cls(findings, places)
 
     def place(self, written: Any) -> int:
         """The position of the row with this id."""
@@ -84,18 +84,18 @@ class Rows:
         elif record.get("label") is not None:
             raise InvalidVerdicts(f"it says {action}, which has no label, and the label {record['label']!r:.60}")
         comment, reviewer = checked_comment(_text(record, "comment")), checked_name(_text(record, "reviewer"))
-        return Verdict(place, self.run.rows[place], str(action), label, comment, reviewer, _time(record))
+        return Verdict(place, self.findings.labels.rows[place], str(action), label, comment, reviewer, _time(record))
 
     def given(self, place: int) -> Any:
         """The label that a row came with."""
-        return self.run.encoding.classes[self.run.given[place]]
+        return self.findings.encoding.classes[self.findings.labels.given[place]]
 
     def _label(self, place: int, action: Any, label: Any) -> Any:
         given = self.given(place)
         if action == "keep" and label is not None and label != given:
             raise InvalidVerdicts(f"it keeps the given label, {given!r}, and says {label!r:.60}")
         label = given if label is None and action == "keep" else label
-        if label not in self.run.encoding.classes:
+        if label not in self.findings.encoding.classes:
             raise InvalidVerdicts(f"{label!r:.60} is no class of this run")
         return label
 

@@ -41,15 +41,16 @@ def _corrected(kind: str, desk: Desk) -> Parts:
 
 
 def _log(desk: Desk) -> Parts:
-    return log_lines(desk.store.log(), desk.run)
+    return log_lines(desk.store.log(), desk.findings)
 
 
 def _tasks(desk: Desk) -> Parts:
-    return [json.dumps(label_studio_tasks(desk.queue.ranked, origin=desk.run), indent=1)]
+    ranked = desk.queue.ranked
+    return [json.dumps(label_studio_tasks(ranked.findings, ranked.data, origin=desk.findings.origin), indent=1)]
 
 
 def _config(desk: Desk) -> Parts:
-    return [label_studio_config(desk.run)]
+    return [label_studio_config(desk.findings, desk.run.data)]
 
 
 def _data(kind: str, name: str, type_: str) -> Export:

@@ -8,7 +8,6 @@ from functools import cache
 from string import digits
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
@@ -70,17 +69,16 @@ def page(desk: Desk, wanted: Filter, at: int | None, visitor: Visitor) -> dict[s
 
 def filters(desk: Desk, wanted: Filter) -> dict[str, Any]:
     """What can be chosen from."""
-    found = nw.from_native(desk.queue.ranked.slices, eager_only=True)
-    named = zip(found["condition"].to_list(), found["given"].to_list(), strict=True) if len(found) else []
+    ranked, every = desk.queue.ranked.findings, desk.findings.encoding.classes
     return {
-        "run": desk.run,
-        "verdict_of_run": desk.queue.ranked.verdict,
+        "run": desk.findings.origin.fingerprint["train"],
+        "verdict_of_run": ranked.verdict,
         "filter": wanted,
-        "classes": (classes := [str(each) for each in desk.run.encoding.classes]),
+        "classes": (classes := list(map(str, every))),
         "keys": class_keys(classes),
-        "slices": [f"{condition}, labelled {given}" for condition, given in named],
-        "bugs": [(each.test_row, _test_name(desk, each.test_row)) for each in desk.queue.ranked.explained()],
-        "bugs_in_all": len(desk.queue.ranked.bugs),
+        "slices": [f"{each.condition}, labelled {every[each.given]}" for each in ranked.slices],
+        "bugs": [(each.test_row, _test_name(desk, each.test_row)) for each in ranked.causes],
+        "bugs_in_all": len(ranked.predictions.bugs),
         "states": [(each, STATE_NAMES[each]) for each in STATES],
         "sorts": [(each, SORT_NAMES[each]) for each in SORTS],
     }
@@ -129,12 +127,12 @@ def item(desk: Desk, wanted: Filter, at: int | None, visitor: Visitor) -> dict[s
         rows, verdict = desk.queue, desk.ledger().at(at)
         chosen = rows.select(wanted, visitor.browser)
         following, previous = chosen.next(at), chosen.previous(at)
-        classes = [str(each) for each in desk.run.encoding.classes]
+        classes = list(map(str, desk.findings.encoding.classes))
         caused = rows.bugs_of(at)
         numbers = {name: _finite(getattr(rows, name)[at]) for name in ("ps", "low", "high", "p_wrong")}
         given, proposed = int(rows.given[at]), int(rows.proposed[at])
         ranked = rows.ranked
-    (view,) = views(ranked, "train", [at], cells=CELLS, letters=LETTERS)
+    (view,) = views(ranked.findings, ranked.data, "train", [at], cells=CELLS, letters=LETTERS)
     return {
         "at": at,
         "filter": wanted,
@@ -156,23 +154,22 @@ def item(desk: Desk, wanted: Filter, at: int | None, visitor: Visitor) -> dict[s
 def similar(desk: Desk, at: int) -> dict[str, Any]:
     """Training rows like the one in focus, with their labels."""
     found = desk.similar(at, SIMILAR)
-    shown = views(desk.run, "train", found, **BESIDE)
+    shown = views(desk.findings, desk.run.data, "train", found, **BESIDE)
     with desk.lock:
         ledger = desk.ledger()
         verdicts = [ledger.at(each) for each in found]
-    labels = [str(desk.run.encoding.classes[desk.run.given[each]]) for each in found]
+    classes, given = desk.findings.encoding.classes, desk.findings.labels.given
+    labels = [str(classes[given[each]]) for each in found]
     said = [None if each is None else told(each) for each in verdicts]
     rows = [Neighbour(*each) for each in zip(found, labels, said, shown, strict=True)]
-    return {"similar": rows, "given_label": str(desk.run.encoding.classes[desk.run.given[at]])}
+    return {"similar": rows, "given_label": str(classes[given[at]])}
 
 
 def _bugs(desk: Desk, caused: list[tuple[int, float]]) -> list[Bug]:
-    table, encoding = desk.run.files.predictions, desk.run.encoding
+    tests, decode, ranked = desk.findings.predictions, desk.findings.encoding.decode, desk.queue.ranked
     numbers = np.array([number for number, _ in caused], dtype=np.intp)
-    label, predicted = (
-        encoding.decode(desk.run.files.codes(table.take(numbers), name)).tolist() for name in ("label", "predicted")
-    )
-    shown = views(desk.queue.ranked, "test", numbers.tolist(), **BESIDE)
+    label, predicted = (decode(codes[numbers]).tolist() for codes in (tests.labels, tests.before))
+    shown = views(ranked.findings, ranked.data, "test", numbers.tolist(), **BESIDE)
     names = [_test_name(desk, each) for each in numbers.tolist()]
     said = (names, map(str, label), map(str, predicted), (ps for _, ps in caused))
     return [Bug(*one) for one in zip(numbers.tolist(), *said, shown, strict=True)]
@@ -180,7 +177,7 @@ def _bugs(desk: Desk, caused: list[tuple[int, float]]) -> list[Bug]:
 
 def _test_name(desk: Desk, number: int) -> str:
     """A test row by its id, where it has one."""
-    return f"test row {desk.run.test_rows[number] if desk.run.has_test_ids else number}"
+    return f"test row {desk.findings.predictions.rows[number]}"
 
 
 def class_keys(classes: Sequence[str]) -> dict[str, int]:
@@ -193,10 +190,10 @@ def class_keys(classes: Sequence[str]) -> dict[str, int]:
 
 
 def _line(desk: Desk, place: int, verdict: Verdict | None) -> dict[str, Any]:
-    classes, rows = desk.run.encoding.classes, desk.queue
+    classes, rows = desk.findings.encoding.classes, desk.queue
     return {
         "position": place,
-        "row": str(desk.run.rows[place]),
+        "row": str(desk.findings.labels.rows[place]),
         "given": str(classes[rows.given[place]]),
         "proposed": str(classes[rows.proposed[place]]),
         "p_wrong": _finite(rows.p_wrong[place]),

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from psidebug.errors import UnknownOption
 from psidebug.review.verdicts import ACTIONS, DECIDED
-from psidebug.store.run import Run
+from psidebug.store import Run
 from psidebug.task.labels import Codes
 
 Rows = npt.NDArray[np.intp]
@@ -123,12 +123,14 @@ class Queue:
         When such a verdict is undone the row stays in the queue, after the others, with what the run itself said.
         """
         self.run, self.ranked = run, ranked
-        self.given: Codes = run.given
-        settled = np.asarray(known, dtype=np.intp)
-        self.proposed: Codes = ranked.files.codes(ranked.files.labels, "proposed").copy()
-        self.proposed[settled] = run.files.codes(run.files.labels, "proposed")[settled]
+        own, last, settled = run.findings.labels, ranked.findings.labels, np.asarray(known, dtype=np.intp)
+        self.given: Codes = own.given
+        self.proposed: Codes = last.proposed.copy()
+        self.proposed[settled] = own.proposed[settled]
+        among = np.isin(np.arange(len(own.given)), settled)
         self.ps, self.low, self.high, self.p_wrong = (
-            _column(ranked, run, name, settled) for name in ("ps", "ps_low", "ps_high", "p_wrong")
+            np.asarray(np.where(among, getattr(own, name), getattr(last, name)), dtype=np.float64)
+            for name in ("ps", "ps_low", "ps_high", "p_wrong")
         )
         self.states = np.zeros(len(self.given), dtype=np.int8)
         self._askers = np.zeros(len(self.given), dtype=np.int32)
@@ -155,8 +157,9 @@ class Queue:
         kept = self.p_wrong[walk] >= wanted.least if wanted.least > 0 else np.ones(len(walk), dtype=bool)
         for code, codes in ((wanted.given, self.given), (wanted.proposed, self.proposed)):
             if code is not None:
-                if not 0 <= code < self.run.encoding.size:
-                    raise UnknownOption(f"there is no class number {code}: there are {self.run.encoding.size} classes.")
+                size = self.run.findings.encoding.size
+                if not 0 <= code < size:
+                    raise UnknownOption(f"there is no class number {code}: there are {size} classes.")
                 kept &= codes[walk] == code
         if wanted.state == "open":
             kept &= self._to_decide(walk, browser)
@@ -191,14 +194,14 @@ class Queue:
     @cached_property
     def _bugs(self) -> dict[int, list[tuple[int, float]]]:
         found: dict[int, list[tuple[int, float]]] = {}
-        for causes in self.ranked.explained():
+        for causes in self.ranked.findings.causes:
             for position, ps in zip(causes.positions.tolist(), causes.ps.tolist(), strict=True):
                 found.setdefault(position, []).append((causes.test_row, ps))
         return {position: sorted(each, key=lambda bug: -bug[1]) for position, each in found.items()}
 
     def _walk(self, wanted: Filter) -> Rows:
         if wanted.bug is not None:
-            found = [each.positions for each in self.ranked.explained() if each.test_row == wanted.bug]
+            found = [each.positions for each in self.ranked.findings.causes if each.test_row == wanted.bug]
             if not found:
                 raise UnknownOption(f"the causes of test row {wanted.bug} are not among the files of this run.")
             rows: Rows = found[0]
@@ -215,9 +218,10 @@ class Queue:
     def members(self, number: int) -> Rows:
         """Positions of the rows of a slice."""
         if number not in self._members:
-            if not 0 <= number < len(self.ranked.conditions):
-                raise UnknownOption(f"there is no slice {number}: this run has {len(self.ranked.conditions)}.")
-            self._members[number] = self.ranked.members(number)
+            slices = self.ranked.findings.slices
+            if not 0 <= number < len(slices):
+                raise UnknownOption(f"there is no slice {number}: this run has {len(slices)}.")
+            self._members[number] = slices[number].members(self.ranked.data)
         return self._members[number]
 
     def _order(self, sort: str) -> Rows:
@@ -236,9 +240,3 @@ class Queue:
         places = np.empty_like(order)
         places[order] = np.arange(len(order))
         return places
-
-
-def _column(ranked: Run, run: Run, name: str, settled: Rows) -> npt.NDArray[np.float64]:
-    """A column of figures, of the settled rows those of the run itself."""
-    found, own = (each.files.labels[name].to_numpy().astype(np.float64) for each in (ranked, run))
-    return np.asarray(np.where(np.isin(np.arange(len(found)), settled), own, found))

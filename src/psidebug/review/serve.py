@@ -17,6 +17,7 @@ from psidebug.review.desk import Desk
 from psidebug.review.ports import listening
 from psidebug.review.queue import Filter
 from psidebug.review.security import Address, Gate, Visitor
+from psidebug.review.session import OpenSession
 
 if TYPE_CHECKING:
     import uvicorn
@@ -53,6 +54,7 @@ class Served:
 
 def prepare(
     run: str | PathLike[str],
+    open_session: OpenSession,
     *,
     reviewer: str,
     port: int = 0,
@@ -64,6 +66,8 @@ def prepare(
 
     Without a port it is the one where this run was last reviewed, if that is free, else any (:mod:`.ports`).
 
+    ``open_session`` makes who can retrain, when that is first asked for.
+
     ``tell`` is called with a fresh link when the last one was used, for another browser.
     """
     import uvicorn
@@ -74,7 +78,7 @@ def prepare(
         )
     host = HOME if listen is None else listen
     static_files()  # a broken installation is said here, not in the browser
-    desk = Desk(run)
+    desk = Desk(run, open_session)
     _warm(desk)
     try:
         bound = listening(host, port, run=desk.run.path)

@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from psidebug.store.run import Run
 from psidebug.task.tables import Table, column_names, column_of, columns, is_frame, is_missing, row_count, take
 
 WIDTH = 64
@@ -33,10 +32,8 @@ Rows = npt.NDArray[np.intp]
 class Similar:
     """What is needed to find similar rows; made when first asked for."""
 
-    def __init__(self, run: Run) -> None:
-        self._run = run
-        text = run.display.text
-        table = run.features
+    def __init__(self, table: Table, text: str | None = None) -> None:
+        """``text`` is the column that a person reads."""
         self._texts = len(table.shape) == 1 or (text is not None and text in map(str, column_names(table) or ()))
         count = row_count(table)
         most = MOST_TEXTS if self._texts else MOST

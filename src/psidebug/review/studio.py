@@ -77,7 +77,7 @@ def _verdict(data: Mapping[str, Any], annotations: Annotations, rows: Rows) -> V
         return rows.verdict(record | {"action": "skip"})
     if len(chosen) > 1:
         raise InvalidVerdicts(f"it has {len(chosen)} choices; a row has one label")
-    named = {str(label): label for label in rows.run.encoding.classes}
+    named = {str(label): label for label in rows.findings.encoding.classes}
     if not isinstance(chosen[0], str) or chosen[0] not in named:
         raise InvalidVerdicts(f"{chosen[0]!r:.60} is no class of this run")
     return rows.verdict(record | {"action": "correct", "label": as_json(named[chosen[0]])})

@@ -11,11 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from psidebug.diagnosis.verification import ErrorRate, Verification
 from psidebug.errors import PsiError, UnknownOption
+from psidebug.findings import ErrorRate, Verification
 from psidebug.review.desk import Desk
-from psidebug.store.load import load_run
-from psidebug.store.save import save_run
+from psidebug.store import load_run
 
 
 @dataclass
@@ -92,23 +91,17 @@ class Workbench:
         with self.desk.lock:
             settled, digest = self.desk.settled(), self.desk.settled_digest()
         job.tick("training with the verdicts so far", 0, 1)
-        effect = self.desk.run.retrain({place: verdict.label for place, verdict in settled.items()})
+        effect = self.desk.session.retrain({place: verdict.label for place, verdict in settled.items()})
         about = _told(effect) | {"settled": len(settled), "verdicts": digest, "seconds": round(job.seconds, 2)}
         self.desk.store.remark("retrained", about, reviewer=reviewer)
 
     def _diagnose(self, job: Job, reviewer: str) -> None:
         settled = self.desk.settled()
         known = {verdict.row: verdict.label for verdict in settled.values()}
-        diagnosis = self.desk.run.diagnose_again(known, progress=job.tick)
+        diagnosis = self.desk.session.diagnose_again(known, progress=job.tick)
         job.tick("saving", 0, 1)
-        place, run = self.next_place(), self.desk.run
-        save_run(
-            diagnosis,
-            place,
-            source=run.source,
-            test_rows=run.test_rows.tolist() if run.has_test_ids else None,
-            test_metadata=run.test_metadata,
-        )
+        place = self.next_place()
+        diagnosis.save(place)
         self.desk.rank_by(load_run(place), sorted(settled))
         about = {"directory": place.name, "settled": len(settled), "verdict": diagnosis.verdict}
         self.desk.store.remark("diagnosed", about | {"known": sorted(settled)}, reviewer=reviewer)

@@ -61,13 +61,13 @@ class Comparison:
 def compare(run: Run, other: Run, *, top: int | None = None) -> Comparison:
     """The two runs side by side; ``top`` is how many suspects to compare, by default as many as are corrected."""
     count = max(run.corrected, other.corrected) or DEFAULT_TOP if top is None else top
-    first, second = ({*each.rows[each.order[:count]].tolist()} for each in (run, other))
+    first, second = ({*each.findings.labels.rows[each.order[:count]].tolist()} for each in (run, other))
     either = len(first | second)
     settings = {*run.settings, *other.settings}
     pairs = {name: (run.settings.get(name), other.settings.get(name)) for name in sorted(settings)}
-    prints = {*run.fingerprint, *other.fingerprint}
+    mine, theirs = (each.findings.origin.fingerprint for each in (run, other))
     return Comparison(
-        same={name: run.fingerprint.get(name) == other.fingerprint.get(name) for name in sorted(prints)},
+        same={name: mine.get(name) == theirs.get(name) for name in sorted({*mine, *theirs})},
         verdicts=(run.verdict, other.verdict),
         effects=(_effect(run), _effect(other)),
         top=count,

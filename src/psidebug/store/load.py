@@ -8,7 +8,6 @@ from os import PathLike
 from pathlib import Path
 
 from psidebug.errors import UnreadableRun
-from psidebug.store.files import RunFiles
 from psidebug.store.format import RUN_FILE, SCHEMA
 from psidebug.store.manifest import check_plain, check_record, own_file
 from psidebug.store.run import Run
@@ -16,12 +15,12 @@ from psidebug.store.values import Json
 
 
 def load_run(path: str | PathLike[str]) -> Run:
-    """The run saved at ``path``, checked; its tables are read when they are asked for."""
+    """The run saved at ``path``, checked; its rows and learner are read when they are asked for."""
     directory = Path(path)
     record = read_run_file(directory)
     for each in record["files"].values():
         _check_file(directory, each)
-    return Run(RunFiles(directory, record))
+    return Run.of(directory, record)
 
 
 def read_run_file(directory: Path) -> Json:
@@ -44,6 +43,11 @@ def read_run_file(directory: Path) -> Json:
         raise UnreadableRun(
             f"{directory} was made by a newer Psi ({record.get('psidebug')}, schema {schema}; this one reads up to "
             f"{SCHEMA}): upgrade with pip install --upgrade psidebug."
+        )
+    if schema < SCHEMA:
+        raise UnreadableRun(
+            f"{directory} was made by Psi {record.get('psidebug')}, in a form that is not read any more: run psi debug "
+            f"again."
         )
     check_record(directory, record)
     return record

@@ -1,279 +1,252 @@
-"""A saved run: what a diagnosis shows, from its files; and, with the learner that is among them, what it can do."""
+"""A saved run: findings, rows, spec and learner, from its files."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-from threadpoolctl import threadpool_limits
+import pyarrow as pa
+import pyarrow.parquet as pq
 
-from psidebug.changes import Relabel
-from psidebug.diagnosis.causes import BUGS_EXPLAINED, Causes
-from psidebug.diagnosis.controls import Controls
-from psidebug.diagnosis.curve import Curve
-from psidebug.diagnosis.diagnosis import Diagnosis
-from psidebug.diagnosis.explanation import Explanation, check_row, explain
-from psidebug.diagnosis.proof import Prover
-from psidebug.diagnosis.verification import Verification
-from psidebug.errors import NotMisclassified, UnknownRow
-from psidebug.graybox.fidelity import Fidelity
-from psidebug.graybox.protocol import GrayBox
-from psidebug.priors import Prior
-from psidebug.slices.conditions import Condition
-from psidebug.store.again import (
-    check_learner,
-    diagnosed_again,
-    graybox_again,
-    labeller_in,
-    prior_in,
-    task_of,
+from psidebug.display import display_of
+from psidebug.errors import LearnerMismatch, LearnerMissing, UnreadableRun
+from psidebug.findings.answers import Answers
+from psidebug.findings.effects import Controls, Verification
+from psidebug.findings.findings import (
+    Causes,
+    Curve,
+    Findings,
+    LabelFindings,
+    Point,
+    Predictions,
+    VerifiedCorrection,
 )
-from psidebug.store.effects import SavedCorrection, causes_in, controls_in, correction_in, curve_in, fidelity_in
-from psidebug.store.format import frame_of, read_record
-from psidebug.store.inputs import RunInputs
-from psidebug.store.stored import restored_series
-from psidebug.store.values import from_json
+from psidebug.models import from_skops
+from psidebug.priors import Prior
+from psidebug.spec import Spec
+from psidebug.store.format import RUN_FILE, read_record
+from psidebug.store.manifest import own_file
+from psidebug.store.specs import matrix_in, spec_of
+from psidebug.store.stored import restored, restored_series
+from psidebug.store.values import Json, from_json, values_of
 from psidebug.task import learner as learners
-from psidebug.task.labels import Codes, Encoding
-from psidebug.task.task import Task
-
-Rows = npt.NDArray[np.intp]
-Progress = Callable[[str, int, int], None]
+from psidebug.task.data import Data, LabelledSet
+from psidebug.task.labels import Codes, Encoding, array_of
 
 
 @dataclass(frozen=True, eq=False)
-class Run(RunInputs):
-    """What :func:`load_run` returns. Names are those of :class:`~psidebug.diagnosis.diagnosis.Diagnosis`."""
+class Run(Answers):
+    """What :func:`load_run` returns: findings and spec, read; rows and learner, read when they are asked for."""
 
-    learner: Any = None
+    files: RunFiles
+    found: Findings
+    spec: Spec
+    given_learner: Any = None
     """The learner, where it was given by :meth:`with_learner`; None where the one that was saved is used."""
 
-    def report(self, path: str | PathLike[str]) -> None:
-        """Write the run as one HTML page that needs no network. The file appears whole or not at all."""
-        from psidebug.report import write_report  # reports know runs; a run only opens the door
-
-        write_report(self, path)
-
-    def _repr_html_(self) -> str:
-        from psidebug.report import in_a_notebook
-
-        return in_a_notebook(self)
-
-    # ── what was found ──
+    @classmethod
+    def of(cls, path: Path, record: Json) -> Run:
+        """The run of this ``run.json``."""
+        files = RunFiles(path, record)
+        found = files.findings
+        stated = files.table("stated_prior") if files.has("stated_prior") else None
+        return cls(files, found, spec_of(record["spec"], stated, found.labels.given))
 
     @property
-    def verdict(self) -> str:
-        """The result in two sentences."""
-        return str(self.record["verdict"])
+    def path(self) -> Path:
+        """Where it is."""
+        return self.files.path
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """What a reader of the answers should know."""
-        return tuple(self.record["notes"])
-
-    @property
-    def settings(self) -> Mapping[str, str]:
-        """How it was decided."""
-        return dict(self.record["settings"])
+    def findings(self) -> Findings:
+        """What was found."""
+        return self.found
 
     @cached_property
-    def order(self) -> Rows:
-        """Positions of the suspects, best first."""
-        rank = self.files.labels["rank"].to_numpy().astype(np.float64)
-        suspects = np.flatnonzero(np.isfinite(rank))
-        return np.asarray(suspects[np.argsort(rank[suspects])])
-
-    @cached_property
-    def suspects(self) -> Any:
-        """Data frame of every suspect, best first, in the library of the diagnosis if it is installed."""
-        numbers = {name: self.files.labels[name].to_numpy()[self.order] for name in ("ps", "ps_low", "ps_high")}
-        proposed = self.files.codes(self.files.labels, "proposed")[self.order]
-        return self._causes_frame(self.order, proposed, numbers)
-
-    @cached_property
-    def slices(self) -> Any:
-        """Data frame of what the suspects have in common."""
-        return self.files.frame("slices")
-
-    @cached_property
-    def explanations(self) -> Any:
-        """Data frame of the explanations that competed."""
-        return self.files.frame("explanations")
-
-    @cached_property
-    def conditions(self) -> tuple[tuple[Condition, ...], ...]:
-        """The conditions of each slice, in the order of :attr:`slices`; they can be evaluated on any table."""
-        each_slice = [record["conditions"] for record in self.record["conditions"]]
-        return tuple(tuple(read_record(Condition, one) for one in conditions) for conditions in each_slice)
-
-    def members(self, number: int) -> Rows:
-        """Positions of the training rows of a slice: those that meet its conditions and carry its label."""
-        held = [condition.holds(getattr(self, condition.home)) for condition in self.conditions[number]]
-        given = self.encoding.classes.index(from_json(self.record["conditions"][number]["given"]))
-        return np.flatnonzero(np.logical_and.reduce([*held, self.given == given]))
-
-    @cached_property
-    def correction(self) -> SavedCorrection | None:
-        """The verified correction; None if nothing that was tried improves the model."""
-        return correction_in(self.files)
-
-    @property
-    def corrected(self) -> int:
-        """Number of labels that the verified correction changes."""
-        return 0 if self.correction is None else self.correction.verified.corrected
-
-    @cached_property
-    def controls(self) -> Controls | None:
-        """The verified correction beside the two controls."""
-        return controls_in(self.files, self.correction)
-
-    @cached_property
-    def curve(self) -> Curve | None:
-        """Error against number of corrected suspects."""
-        return curve_in(self.files)
-
-    @cached_property
-    def threshold_curve(self) -> Any:
-        """Data frame of :attr:`curve`; None when there was nothing to debug."""
-        found = self.record["curve"]
-        return None if found is None else frame_of(found["frame"], self.record["frames"])
-
-    @cached_property
-    def fidelity(self) -> Fidelity | None:
-        """How well the gray box followed retraining; None if that was not measured."""
-        return fidelity_in(self.files)
-
-    @property
-    def repaired_labels(self) -> Any:
-        """The training labels with the verified corrections applied: a series or array like the one given."""
-        form = self.files.form("labels")
-        if self.files.has("repaired"):
-            return restored_series(self.files.table("repaired"), form)
-        labels = self.encoding.decode(self.files.codes(self.files.labels, "repaired"))
-        return labels.astype(form["dtype"]).reshape(form["shape"])
-
-    # ── the test set ──
-
-    @cached_property
-    def test(self) -> Any:
-        """Data frame of the test rows: label, predicted, whether it is a bug, and the prediction after correction."""
-        table = self.files.predictions
-        data = {name: self.encoding.decode(self.files.codes(table, name)) for name in ("label", "predicted")}
-        data["bug"] = table["bug"].to_numpy()
-        if self.correction is not None:
-            data["after"] = self.encoding.decode(self.files.codes(table, "after"))
-        return self.files.frame_with(data)
-
-    @cached_property
-    def bugs(self) -> Rows:
-        """Positions of the test rows to explain."""
-        return np.flatnonzero(self.files.predictions["bug"].to_numpy())
-
-    @property
-    def nothing_to_debug(self) -> bool:
-        """Whether there were no bugs."""
-        return len(self.bugs) == 0
-
-    def explained(self, most: int = BUGS_EXPLAINED) -> tuple[Causes, ...]:
-        """The bugs whose causes are kept, those most confidently wrong first, each with its first causes."""
-        return self._explained[:most]
-
-    @cached_property
-    def _explained(self) -> tuple[Causes, ...]:
-        return causes_in(self.files)
-
-    def causes(self, test_row: int) -> Any:
-        """Data frame of the first causes of one bug, best first; kept for the most confidently wrong bugs."""
-        if test_row not in self.record["explained"]:
-            if test_row not in self.bugs:
-                raise NotMisclassified(f"test row {test_row!r} is no bug of this run; its bugs are in bugs.")
-            raise UnknownRow(f"the causes of test row {test_row!r} were not saved: ask the diagnosis, by explain.")
-        found = next(each for each in self._explained if each.test_row == test_row)
-        numbers = {"ps": found.ps, "ps_low": found.low, "ps_high": found.high}
-        return self._causes_frame(found.positions, found.proposed, numbers)
-
-    # ── what needs the learner ──
+    def data(self) -> Data:
+        """The rows."""
+        return self.files.data(self.found)
 
     def with_learner(self, model: Any) -> Run:
         """The run with its learner, where that could not be saved; the class must be the one that was diagnosed."""
-        check_learner(self.files, model)
-        return Run(self.files, learners.fresh(model))
-
-    def encoding_for(self, model: Any) -> Encoding:
-        """The classes as this learner knows them."""
-        only_codes = learners.takes_only_codes(model) and not self.encoding.learned
-        return replace(self.encoding, as_codes=self.encoding.as_codes or only_codes)
-
-    @cached_property
-    def task(self) -> Task:
-        """The task that was diagnosed, with its learner fitted again."""
-        return task_of(self)
-
-    @cached_property
-    def prior(self) -> Prior:
-        """p_T under which PS was taken."""
-        return prior_in(self.files, self.given, self.encoding.size)
-
-    @cached_property
-    def _prover(self) -> Prover:
-        return Prover(self.task)
-
-    @cached_property
-    def _graybox(self) -> GrayBox:
-        return graybox_again(self.task, self.settings)
-
-    def verify(self, rows: Iterable[Any] | Mapping[Any, Any]) -> Controls:
-        """What correcting these training rows (ids) would do, by retraining, beside the two controls.
-
-        They get the proposed labels, or those that a mapping gives them.
-        """
-        proposed = self.files.codes(self.files.labels, "proposed")
-        return self._prover.controls(Relabel.of_rows(self.task.data, rows, proposed))
-
-    def retrain(self, labels: Mapping[int, Any]) -> Verification:
-        """The learner trained with these labels, by position, in the place of the given ones: bugs fixed, errors."""
-        return self._prover.verify(Relabel.of_positions(self.task.data, labels))
-
-    def explain(self, test_row: int, *, budget: int = 12) -> Explanation:
-        """The causes of one misclassified test point, and the smallest correction found; as of the diagnosis."""
-        check_row(self.task, test_row)
-        if self.nothing_to_debug:
-            raise NotMisclassified("this run was made without bugs; run debug again without bugs=[].")
-        labeller = labeller_in(self.files, self.encoding.size)
-        weighed = bool(self.record["explanations"][0]["values"])
-        with threadpool_limits(limits=1, user_api="blas"):
-            return explain(
-                self._prover,
-                self._graybox,
-                self.prior,
-                int(test_row),
-                p_wrong=self.files.labels["p_wrong"].to_numpy() if weighed else None,
-                test_probability=None if labeller is None else labeller[int(test_row)],
-                budget=budget,
+        learners.check_classifier(model)
+        made_with = self.found.origin.fingerprint["learner"].partition("(")[0]
+        name = f"{type(model).__module__}.{type(model).__qualname__}"
+        if name != made_with:
+            raise LearnerMismatch(
+                f"the run was made with {made_with}, and this is {name}. Run debug again to change it."
             )
+        return replace(self, given_learner=learners.fresh(model))
 
-    def diagnose_again(self, known: Mapping[Any, Any], *, progress: Progress | None = None) -> Diagnosis:
-        """A new diagnosis of the same rows after a person has settled some labels, by row id.
+    @property
+    def has_learner(self) -> bool:
+        """Whether it has its learner."""
+        return self.given_learner is not None or self.files.has("learner")
 
-        These labels are facts: the learner is trained on them, and they are neither suspects nor changed.
-        """
-        return diagnosed_again(self, known, progress)
+    @property
+    def learner(self) -> Any:
+        """The learner, unfitted."""
+        if self.given_learner is not None:
+            return self.given_learner
+        if not self.files.has("learner"):
+            why = self.files.record["no_learner"] or "it is not among its files."
+            raise LearnerMissing(
+                f"{self.path} has no learner, so nothing can be trained: {why} Give it the "
+                f"learner, by Diagnosis.load(path).with_learner(model), or run debug again."
+            )
+        return from_skops(self.files.content("learner"), name=str(self.files.place("learner")))
 
     def __repr__(self) -> str:
         return f"<Run {str(self.path)!r}: {self.verdict}>"
 
-    def _causes_frame(self, positions: Rows, proposed: Codes, numbers: Mapping[str, Any]) -> Any:
-        """Training rows with their labels and these numbers."""
-        data = {
-            "row": self.rows[positions],
-            "given": self.encoding.decode(self.given[positions]),
-            "proposed": self.encoding.decode(proposed),
-            **numbers,
-            "p_wrong": self.files.labels["p_wrong"].to_numpy()[positions],
-        }
-        return self.files.frame_with(data)
+
+@dataclass(frozen=True, eq=False)
+class RunFiles:
+    """The record in ``run.json``, and the tables that it names."""
+
+    path: Path
+    record: Json
+
+    def has(self, name: str) -> bool:
+        """Whether there is such a file."""
+        return name in self.record["files"]
+
+    def place(self, name: str) -> Path:
+        """Where a file is; raises :class:`UnreadableRun` if the record names none, or a link or a pipe is there."""
+        if not self.has(name):
+            raise UnreadableRun(f"{self.path / RUN_FILE} is damaged: it names no file for {name}. Save the run again.")
+        return own_file(self.path, self.record["files"][name]["path"])
+
+    def table(self, name: str) -> Any:
+        """A table, as Arrow."""
+        return self._read(name, pq.read_table)
+
+    def content(self, name: str) -> bytes:
+        """A file that is no table."""
+        found: bytes = self._read(name, Path.read_bytes)
+        return found
+
+    def _read(self, name: str, read: Callable[[Path], Any]) -> Any:
+        path = self.place(name)
+        try:
+            return read(path)
+        except FileNotFoundError:
+            raise UnreadableRun(f"{path} is gone: the run was saved anew or moved meanwhile. Load it again.") from None
+        except (OSError, pa.ArrowException) as error:
+            told = str(error).partition("\n")[0]
+            raise UnreadableRun(f"{path} cannot be read: {told:.200}. Save the run again.") from None
+
+    # ── findings ──
+
+    @cached_property
+    def encoding(self) -> Encoding:
+        """The classes."""
+        about = self.record["data"]
+        return Encoding(tuple(map(from_json, about["classes"])), learned=about["learned"], as_codes=about["as_codes"])
+
+    @property
+    def findings(self) -> Findings:
+        """What was found, from the record and four tables."""
+        told, table, tests = self.record["findings"], self.table("labels"), self.table("predictions")
+        labels = self._labels(table)
+        correction = controls = curve = None
+        if told["correction"] is not None:
+            parts = {name: _effect(told["controls"][name], tests, name) for name in told["controls"]}
+            controls = Controls(**parts)
+            codes = self._codes(table, "correction")
+            correction = read_record(VerifiedCorrection, told["correction"], codes=codes, verified=controls.correction)
+        if told["curve"] is not None:
+            points = tuple(
+                read_record(Point, each, verified=_effect(each["verified"], tests, f"curve{place}"))
+                for place, each in enumerate(told["curve"]["points"])
+            )
+            curve = read_record(Curve, told["curve"], points=points)
+        found: Findings = read_record(
+            Findings,
+            told,
+            encoding=self.encoding,
+            labels=labels,
+            predictions=self._predictions(tests),
+            correction=correction,
+            controls=controls,
+            curve=curve,
+            display=display_of(told["display"]),
+            causes=self._causes([each["test_row"] for each in told["causes"]]),
+            prior=Prior(labels.given, matrix_in(self.table("prior"))),
+            test_probabilities=matrix_in(self.table("labeller")) if self.has("labeller") else None,
+        )
+        return found
+
+    def _labels(self, table: Any) -> LabelFindings:
+        rank = table["rank"].to_numpy().astype(np.float64)
+        suspects = np.flatnonzero(np.isfinite(rank))
+        given, proposed, repaired = (self._codes(table, name) for name in ("given", "proposed", "repaired"))
+        numbers = {name: table[name].to_numpy() for name in ("ps", "ps_low", "ps_high", "p_wrong")}
+        order = np.asarray(suspects[np.argsort(rank[suspects])])
+        rows = array_of(values_of(table, "row"))
+        return LabelFindings(rows, given, proposed, repaired, order=order, **numbers)
+
+    def _predictions(self, table: Any) -> Predictions:
+        label, before = (self._codes(table, name) for name in ("label", "predicted"))
+        after = self._codes(table, "after") if "after" in table.column_names else None
+        ids = array_of(values_of(table, "row")) if "row" in table.column_names else None
+        return Predictions(label, before, after, np.flatnonzero(table["bug"].to_numpy()), ids)
+
+    def _causes(self, bugs: list[int]) -> tuple[Causes, ...]:
+        table = self.table("causes")
+        of, positions = (table[name].to_numpy().astype(np.intp) for name in ("test_row", "position"))
+        proposed = self._codes(table, "proposed")
+        ps, low, high = (table[name].to_numpy() for name in ("ps", "ps_low", "ps_high"))
+        own = [np.flatnonzero(of == bug) for bug in bugs]
+        return tuple(
+            Causes(bug, positions[rows], proposed[rows], ps[rows], low[rows], high[rows])
+            for bug, rows in zip(bugs, own, strict=True)
+        )
+
+    def _codes(self, table: Any, name: str) -> Codes:
+        """A column of labels as codes."""
+        return self.encoding.encode(values_of(table, name), where=name)
+
+    # ── rows ──
+
+    def data(self, found: Findings) -> Data:
+        """The rows, from their tables."""
+        labels, validation = self.table("labels"), None
+        if self.has("validation"):
+            codes = self._codes(self.table("validation_labels"), "label")
+            validation = LabelledSet(self._features("validation"), codes)
+        known = "known" in labels.column_names
+        return Data(
+            encoding=self.encoding,
+            train=LabelledSet(self._features("train"), found.labels.given),
+            test=LabelledSet(self._features("test"), found.predictions.labels),
+            validation=validation,
+            rows=found.labels.rows,
+            metadata=self._features("metadata"),
+            given_labels=self._given_labels(self._codes(labels, "came") if known else found.labels.given),
+            sample_weight=labels["weight"].to_numpy() if "weight" in labels.column_names else None,
+            known=labels["known"].to_numpy() if known else None,
+            came=self._codes(labels, "came") if known else None,
+            test_metadata=self._features("test_metadata"),
+        )
+
+    def _features(self, name: str) -> Any:
+        return restored(self.table(name), self.record["data"]["forms"][name]) if self.has(name) else None
+
+    def _given_labels(self, came: Codes) -> Any:
+        """The labels in the form in which they were given."""
+        form, labels = self.record["data"]["forms"].get("labels"), self.encoding.decode(came)
+        if self.has("given_labels"):
+            return restored_series(self.table("given_labels"), form)
+        return labels if form is None else labels.astype(form["dtype"]).reshape(form["shape"])
+
+
+def _effect(record: Json, tests: Any, name: str) -> Any:
+    """A verification, or None, with the test rows that its model gets wrong; that model's margins are not kept."""
+    if record is None:
+        return None
+    return read_record(Verification, record, wrong_after=tests[f"wrong_{name}"].to_numpy())

@@ -1,38 +1,137 @@
-"""``save_run``: a diagnosis as a directory of plain files."""
+"""``save_run``: findings, rows, spec and learner as what goes into the files of a run."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
-from psidebug.diagnosis.diagnosis import Diagnosis
-from psidebug.store.contents import contents
-from psidebug.store.fingerprint import fingerprint_of
-from psidebug.store.place import check_run_place, write_run
-from psidebug.task.tables import Table
+import narwhals as nw
+import numpy as np
+
+from psidebug.errors import UnreadableModel
+from psidebug.findings.findings import Causes, Findings
+from psidebug.models import as_skops
+from psidebug.spec import Spec
+from psidebug.store.format import SCHEMA, record_of
+from psidebug.store.place import write_run
+from psidebug.store.specs import matrix_table, prior_table, spec_record
+from psidebug.store.stored import stored, stored_series
+from psidebug.store.values import Json, as_json, column, table_of
+from psidebug.task.data import Data
+
+Tables = dict[str, Any]
+WITHOUT_LEARNER = "the diagnosis that was saved had none itself."
 
 
-def save_run(
-    diagnosis: Diagnosis,
-    path: str | PathLike[str],
-    *,
-    source: Mapping[str, Any] | None = None,
-    test_rows: Sequence[Any] | None = None,
-    test_metadata: Table | None = None,
-) -> None:
-    """Save everything that a diagnosis shows to the directory ``path``, which appears whole or not at all.
+def save_run(path: str | PathLike[str], findings: Findings, data: Data, spec: Spec, learner: Any) -> None:
+    """Write a run to the directory ``path``, which appears whole or not at all; see :meth:`Diagnosis.save`."""
+    write_run(path, *contents(findings, data, spec, learner))
 
-    A run of the same inputs that is already there is replaced in one step; anything else there is refused by an
-    :class:`~psidebug.errors.OutputError`. The learner is saved unfitted, as skops, if every part of it is of a type
-    that is safe to open again (:data:`psidebug.models.TRUSTED`); else ``run.json`` says why not.
 
-    ``source`` says where the rows came from, for the corrected data to look like them: ``label`` (the name of that
-    column), ``id`` (or None), ``columns`` (all names, in order), ``train``, ``test`` and ``validation`` (names of the
-    files). ``test_rows`` are the ids of the test rows, and ``test_metadata`` the columns of the task's metadata for
-    them: they are shown, and nothing else is made of them.
+def contents(findings: Findings, data: Data, spec: Spec, learner: Any) -> tuple[Json, Tables]:
+    """What a run directory holds: ``run.json`` without the names of the files, and the tables by name."""
+    told, forms = record_of(findings), {}
+    del told["encoding"]
+    tables: Tables = {
+        "labels": _labels(findings, data),
+        "predictions": _predictions(findings),
+        "causes": _causes(findings),
+        "prior": matrix_table("moves", findings.prior.moves),
+        "stated_prior": prior_table(spec.prior),
+        "labeller": None,
+        "validation_labels": None,
+    }
+    if findings.test_probabilities is not None:
+        tables["labeller"] = matrix_table("probability", findings.test_probabilities)
+    if data.validation is not None:
+        labels = data.encoding.decode(data.validation.codes).tolist()
+        tables["validation_labels"] = table_of([column("label", labels)])
+    parts = {"train": data.train, "test": data.test, "validation": data.validation}
+    given = {name: part.features for name, part in parts.items() if part is not None}
+    given |= {"metadata": data.metadata, "test_metadata": data.test_metadata}
+    for name, features in given.items():
+        if features is not None:
+            tables[name], forms[name] = stored(features)
+    if nw.dependencies.is_into_series(data.given_labels):
+        tables["given_labels"], forms["labels"] = stored_series(data.given_labels)
+    elif isinstance(data.given_labels, np.ndarray) and data.given_labels.dtype.kind != "U":
+        forms["labels"] = {"dtype": data.given_labels.dtype.str, "shape": list(data.given_labels.shape)}
+    try:
+        tables["learner"], lacking = (None, WITHOUT_LEARNER) if learner is None else (as_skops(learner), None)
+    except UnreadableModel as error:
+        tables["learner"], lacking = None, str(error)
+    record = {
+        "schema": SCHEMA,
+        "psidebug": findings.origin.psidebug,
+        "fingerprint": dict(findings.origin.fingerprint),
+        "findings": told,
+        "spec": spec_record(spec),
+        "data": {
+            "classes": list(map(as_json, data.encoding.classes)),
+            "learned": data.encoding.learned,
+            "as_codes": data.encoding.as_codes,
+            "forms": forms,
+        },
+        "no_learner": lacking,
+    }
+    return record, {name: table for name, table in tables.items() if table is not None}
+
+
+def _labels(findings: Findings, data: Data) -> Any:
+    """One line for each training row, in their order; ``rank`` is the place among the suspects, from 0."""
+    labels, decode = findings.labels, findings.encoding.decode
+    rank: list[int | None] = [None] * len(labels.given)
+    for place, position in enumerate(labels.order.tolist()):
+        rank[position] = place
+    columns = {
+        "row": labels.rows.tolist(),
+        "given": decode(labels.given).tolist(),
+        "repaired": decode(labels.repaired).tolist(),
+        "proposed": decode(labels.proposed).tolist(),
+        **{name: getattr(labels, name).tolist() for name in ("ps", "ps_low", "ps_high", "p_wrong")},
+        "rank": rank,
+    }
+    if findings.correction is not None:
+        columns["correction"] = decode(findings.correction.codes).tolist()
+    if data.sample_weight is not None:
+        columns["weight"] = data.sample_weight.tolist()
+    if data.known is not None and data.came is not None:
+        columns["known"], columns["came"] = data.known.tolist(), decode(data.came).tolist()
+    return table_of([column(name, values) for name, values in columns.items()])
+
+
+def _predictions(findings: Findings) -> Any:
+    """One line for each test row: label, prediction, whether it is a bug, and which retrained models get it wrong.
+
+    ``row`` is its id; there is no such column where rows have none.
     """
-    fingerprint = fingerprint_of(diagnosis.task)
-    check_run_place(path, fingerprint)  # before the causes are worked out
-    about = {"test_rows": test_rows, "test_metadata": test_metadata}
-    write_run(path, *contents(diagnosis, fingerprint, source=source, **about))
+    said, decode = findings.predictions, findings.encoding.decode
+    columns: dict[str, Any] = {} if said.ids is None else {"row": said.ids.tolist()}
+    columns |= {"label": decode(said.labels).tolist(), "predicted": decode(said.before).tolist()}
+    columns["bug"] = np.isin(np.arange(len(said.labels)), said.bugs).tolist()
+    if said.after is not None:
+        columns["after"] = decode(said.after).tolist()
+    if findings.controls is not None:
+        columns["wrong_correction"] = findings.controls.correction.wrong_after.tolist()
+        for name in ("at_random", "highest_loss"):
+            if (effect := getattr(findings.controls, name)) is not None:
+                columns[f"wrong_{name}"] = effect.wrong_after.tolist()
+    for place, point in enumerate(() if findings.curve is None else findings.curve.points):
+        columns[f"wrong_curve{place}"] = point.verified.wrong_after.tolist()
+    return table_of([column(name, values) for name, values in columns.items()])
+
+
+def _causes(findings: Findings) -> Any:
+    """A line for each cause of each bug that is explained."""
+    names = ("test_row", "position", "row", "proposed", "ps", "ps_low", "ps_high")
+    lines = [line for each in findings.causes for line in _lines(findings, each)]
+    parts = list(zip(*lines, strict=True)) if lines else [()] * len(names)
+    return table_of([column(name, values) for name, values in zip(names, parts, strict=True)])
+
+
+def _lines(findings: Findings, causes: Causes) -> Any:
+    rows = causes.positions
+    proposed = findings.encoding.decode(causes.proposed).tolist()
+    numbers = (values.tolist() for values in (causes.ps, causes.low, causes.high))
+    ids = findings.labels.rows[rows].tolist()
+    return zip([causes.test_row] * len(rows), rows.tolist(), ids, proposed, *numbers, strict=True)

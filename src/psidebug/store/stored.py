@@ -16,7 +16,6 @@ import scipy.sparse as sp
 from psidebug.store.values import Json, as_json, column, from_json, table_of, values_at
 from psidebug.task.tables import Table, is_frame
 
-LIBRARIES = ("pandas", "polars", "pyarrow")
 INDEX = "index"
 """The column of a pandas index that is more than a count of the rows; it comes last."""
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
@@ -51,6 +52,8 @@ class Data:
     """Training rows (N,) whose labels a person has settled: they cannot be wrong. None when there are none such."""
     came: Codes | None = None
     """Labels (N,) that the training rows came with, before a person settled some."""
+    test_metadata: Table | None = None
+    """The columns of ``metadata`` for the test rows, to be shown; None if that was not said."""
 
     @classmethod
     def of(
@@ -88,8 +91,7 @@ class Data:
             validation = _labelled(encoding, train_table, X_validation, y_validation, "validation")
         weights = None if sample_weight is None else _weights(sample_weight, model, len(codes))
         ids = ids_of(rows, len(codes))
-        settled, came = (None, None) if known is None else _settled(ids, known, codes, encoding)
-        return cls(
+        data = cls(
             encoding=encoding,
             train=LabelledSet(train_table, codes),
             test=test,
@@ -98,9 +100,8 @@ class Data:
             validation=validation,
             metadata=None if metadata is None else _metadata(metadata, len(codes)),
             sample_weight=weights,
-            known=settled,
-            came=came,
         )
+        return data if known is None else data.settled(known)
 
     def positions(self, rows: Iterable[Any]) -> npt.NDArray[np.intp]:
         """Positions of the training rows with these ids; or where one True or False per training row is True."""
@@ -122,6 +123,38 @@ class Data:
         if self.known is None or self.came is None:
             return self.train.codes
         return np.where(self.known, self.came, self.train.codes)
+
+    def home(self, name: str) -> Any:
+        """What conditions of this home are about: features, metadata or ids of the training rows."""
+        return {"features": self.train.features, "metadata": self.metadata, "rows": self.rows}[name]
+
+    def labels_like_given(self, codes: Codes) -> Any:
+        """Training labels of these codes (N,) in the form in which the user gave them.
+
+        A series stays a series and a numpy array keeps its type; anything else becomes a numpy array.
+        """
+        labels, given = self.encoding.decode(codes), self.given_labels
+        if isinstance(given, np.ndarray) and given.dtype.kind != "U":  # a longer text may not fit into U5
+            return labels.astype(given.dtype).reshape(given.shape)
+        if not nw.dependencies.is_into_series(given):
+            return labels
+        if nw.dependencies.is_pandas_series(given):
+            changed, repaired = np.flatnonzero(codes != self.codes_as_they_came), given.copy()
+            repaired.iloc[changed] = labels[changed]
+            return repaired
+        series = nw.from_native(given, series_only=True)
+        backend: Any = nw.get_native_namespace(series)
+        return nw.new_series(series.name, labels.tolist(), dtype=series.dtype, backend=backend).to_native()
+
+    def settled(self, known: Iterable[Any] | Mapping[Any, Any]) -> Data:
+        """With labels that are facts, beside those that already are: rows (ids) right as they are, or their labels."""
+        places, codes = self.positions(known), self.train.codes.copy()
+        if isinstance(known, Mapping):
+            codes[places] = self.encoding.encode(list(known.values()), where="known")
+        facts = np.zeros(len(codes), dtype=bool) if self.known is None else self.known.copy()
+        facts[places] = True
+        came = self.train.codes if self.came is None else self.came
+        return replace(self, train=LabelledSet(self.train.features, codes), known=facts, came=came)
 
     def with_labels(self, codes: Codes) -> Data:
         """The same rows with these training labels (N,)."""
@@ -151,18 +184,6 @@ def _check_lengths(table: Table, labels: Sequence[Hashable], table_name: str, la
         raise ShapeMismatch(
             f"{table_name} has {row_count(table)} rows but {labels_name} has {len(labels)} labels: one label per row."
         )
-
-
-def _settled(
-    ids: npt.NDArray[Any], known: Any, codes: Codes, encoding: Encoding
-) -> tuple[npt.NDArray[np.bool_], Codes]:
-    """Which rows are known, and the labels that they came with; ``codes`` get the known ones."""
-    places, came = positions_of(places_of(ids), known), codes.copy()
-    mask = np.zeros(len(ids), dtype=bool)
-    mask[places] = True
-    if isinstance(known, Mapping):
-        codes[places] = encoding.encode(list(known.values()), where="known")
-    return mask, came
 
 
 def _weights(sample_weight: Any, model: learners.Classifier, count: int) -> npt.NDArray[np.float64]:

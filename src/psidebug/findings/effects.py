@@ -1,16 +1,18 @@
-"""Proof by retraining: what a set of corrections does to the model, and what as many others would have done."""
+"""What retraining says of a correction: errors before and after, row by row, and beside the two controls."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
+from scipy.stats import binom
 
-from psidebug.diagnosis.controls import Change, table
 from psidebug.inference.estimates import wilson_interval
 
 Mask = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,44 @@ class ErrorRate:
     def __str__(self) -> str:
         low, high = self.interval
         return f"{self.rate:.3f} ({low:.3f}, {high:.3f})"
+
+
+@dataclass(frozen=True)
+class PairedErrors:
+    """The same n rows classified by two models: f of them only the second gets right, b only the first.
+
+    All else follows from these three counts.
+    """
+
+    fixed: int
+    broken: int
+    of: int
+
+    @property
+    def difference(self) -> float:
+        """Rise of the error rate, (b - f) / n; negative for the better."""
+        return (self.broken - self.fixed) / self.of
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95% interval of the difference by Agresti and Min: half a row added to each of the four cells.
+
+        With n' = n + 2: (b - f)/n' ± 1.96 √(b + f + 1 - (b - f)²/n') / n'. The plain formula has no width where no row
+        changes, as if that were certain of other rows too.
+        """
+        rows, net = self.of + 2, self.broken - self.fixed
+        half = 1.96 * float(np.sqrt(self.broken + self.fixed + 1 - net**2 / rows)) / rows
+        return max(net / rows - half, -1.0), min(net / rows + half, 1.0)
+
+    @property
+    def p_value(self) -> float:
+        """McNemar's test, mid-p: 2 P(X < k) + P(X = k), k = min(f, b), X ~ Binomial(f + b, ½); 1 where none changes."""
+        k, changed = min(self.fixed, self.broken), self.fixed + self.broken
+        return float(2 * binom.cdf(k, changed, 0.5) - binom.pmf(k, changed, 0.5))
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        return f"{self.difference:+.3f} ({low:+.3f}, {high:+.3f})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,12 +108,12 @@ class Verification:
     """Like the test set's; None without validation rows."""
 
     @property
-    def test_change(self) -> Change:
+    def test_change(self) -> PairedErrors:
         """Errors on the test set, paired."""
         return _change(self.test_before, self.test_after, self.points_broken)
 
     @property
-    def validation_change(self) -> Change | None:
+    def validation_change(self) -> PairedErrors | None:
         """Errors on the validation set, paired; None if there is none."""
         if self.validation_before is None or self.validation_after is None or self.validation_broken is None:
             return None
@@ -104,11 +144,44 @@ class Verification:
         return table({"": self.figures})
 
 
-def _change(before: ErrorRate, after: ErrorRate, broken: int) -> Change:
-    return Change(fixed=before.wrong + broken - after.wrong, broken=broken, of=after.of)
+@dataclass(frozen=True, eq=False)
+class Controls:
+    """A correction, and what moving as many other labels does; None where the learner cannot be trained on them."""
+
+    correction: Verification
+    at_random: Verification | None
+    """As many, of the same classes and to the same classes, chosen at random."""
+    highest_loss: Verification | None
+    """Those of highest training loss, moved to the class that the model believes."""
+
+    def against(self, control: Verification) -> PairedErrors:
+        """Errors on the test set, paired: from the control's model to the correction's."""
+        was, now = control.wrong_after, self.correction.wrong_after
+        return PairedErrors(int((was & ~now).sum()), int((now & ~was).sum()), len(now))
+
+    def __str__(self) -> str:
+        columns = {"correction": self.correction.figures}
+        for name, control in (("random flips", self.at_random), ("highest losses", self.highest_loss)):
+            columns[name] = {"labels corrected": "cannot be trained"}
+            if control is not None:
+                compared = {"correction against it, p": f"{self.against(control).p_value:.2g}"}
+                columns[name] = control.figures | compared
+        return table(columns)
 
 
-def _lines(name: str, before: ErrorRate, after: ErrorRate, change: Change) -> dict[str, str]:
+def table(columns: Mapping[str, Mapping[str, str]]) -> str:
+    """Columns of text side by side, a line for each name that one of them has."""
+    names = list(dict.fromkeys(name for column in columns.values() for name in column))
+    blocks = [["", *names]] + [[head, *(each.get(name, "") for name in names)] for head, each in columns.items()]
+    padded = [[cell.ljust(max(map(len, block))) for cell in block] for block in blocks]
+    return "\n".join("  ".join(line).rstrip() for line in zip(*padded, strict=True)).removeprefix("\n")
+
+
+def _change(before: ErrorRate, after: ErrorRate, broken: int) -> PairedErrors:
+    return PairedErrors(fixed=before.wrong + broken - after.wrong, broken=broken, of=after.of)
+
+
+def _lines(name: str, before: ErrorRate, after: ErrorRate, change: PairedErrors) -> dict[str, str]:
     return {
         f"{name} before": str(before),
         f"{name} after": str(after),

@@ -1,0 +1,238 @@
+"""From a task and a spec to findings: gray box, evidence, correction, proof, and what is told of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from psidebug import policy
+from psidebug.changes import Relabel
+from psidebug.diagnosis.curve import curve_of
+from psidebug.diagnosis.found import (
+    best_of_each_slice,
+    found_explanations,
+    found_slice,
+    label_findings,
+    predictions_of,
+)
+from psidebug.diagnosis.notes import on_classes, on_estimates
+from psidebug.diagnosis.options import graybox_of, stated_prior, symptom_of
+from psidebug.diagnosis.proof import Prover
+from psidebug.diagnosis.repair import Correction, best_of, enough_evidence, retrained
+from psidebug.diagnosis.session import Session, one_thread
+from psidebug.diagnosis.verdict import verdict
+from psidebug.errors import NoWorldWithout, SymptomAbsent
+from psidebug.evidence.compete import compete
+from psidebug.evidence.hypotheses import Hypothesis
+from psidebug.findings.findings import Curve, Findings, FoundSlice, LabelFindings, Origin, Round, VerifiedCorrection
+from psidebug.findings.frames import library_for
+from psidebug.graybox.fidelity import Fidelity, fidelity
+from psidebug.graybox.protocol import GrayBox, LinearGrayBox
+from psidebug.graybox.retrain import Retrain
+from psidebug.inference.estimates import Estimates, no_causes
+from psidebug.margins import loss_weights
+from psidebug.priors import Prior, noise
+from psidebug.spec import Spec, kept
+from psidebug.sufficiency import group_sufficiency, sufficiency
+from psidebug.symptoms import Symptom, log_loss_above_boundary
+from psidebug.task.labels import Codes
+from psidebug.task.task import Task
+from psidebug.training.trainer import Trainer
+
+Progress = Callable[[str, int, int], None]
+Found = tuple[Findings, Session]
+"""What was found, and who can find more."""
+
+
+def find(task: Task, spec: Spec, origin: Origin, tick: Progress) -> list[Found]:
+    """A diagnosis of the task, and of each later round; the first knows what the later ones correct."""
+    with one_thread():
+        if len(task.bugs) == 0:
+            return [_nothing_to_debug(task, spec, origin, tick)]
+        rounds = [_one_round(task, spec, origin, {}, tick)]
+        while len(rounds) < spec.rounds and (last := rounds[-1])[0].correction is not None:
+            again = last[1].prover.trainer.after(Relabel.of(last[1].task.data, last[0].correction.codes))
+            if len(again.bugs) == 0:
+                break
+            rounds.append(_one_round(again, spec, origin, {"round": str(len(rounds) + 1)}, tick))
+    (first, session), later = rounds[0], [each for each, _ in rounds[1:]]
+    if later:
+        first = replace(
+            first,
+            labels=replace(first.labels, repaired=later[-1].labels.repaired),
+            rounds=tuple(Round(each.verdict, each.corrected) for each in later),
+        )
+    return [(first, session), *rounds[1:]]
+
+
+def _one_round(task: Task, spec: Spec, origin: Origin, more: dict[str, str], tick: Progress) -> Found:
+    tick("profiling", 0, 1)
+    box, prover = graybox_of(kept(spec.graybox, "graybox"), task), Prover(task)
+    stated = stated_prior(spec.prior, task)
+    weighed = enough_evidence(task)
+    hypotheses = compete(task, prover.trainer, _effects(box, task), _moves(stated), tick) if weighed else []
+    tried = retrained(prover, hypotheses, tick)
+    prior = stated if stated is not None else _learned(task, hypotheses[0] if weighed else None)
+    tick("inference", 0, 1)
+    phi, estimates = _answered(task, box, prior, spec)
+    best = best_of(tried)
+    labels = label_findings(task, estimates, hypotheses, task.train.codes if best is None else best.codes)
+    corrected = 0 if best is None else best.verified.corrected
+    curve = curve_of(prover, labels.order, labels.proposed, labels.ps, labels.p_wrong, suggested=corrected, tick=tick)
+    tick("controls", 0, 1)
+    controls = None if best is None else prover.controls(best.change)
+    found = _slices(prover, tried, best, labels, (box, prior, phi))
+    correction = None if best is None else _verified(best, found)
+    measured = _fidelity(box, task, labels, curve, tick) if spec.check_fidelity else None
+    notes = on_estimates(box, measured, estimates) + prover.notes + on_classes(task)
+    findings = Findings(
+        encoding=task.encoding,
+        labels=labels,
+        predictions=predictions_of(task, None if best is None else best.verified),
+        verdict=verdict(task, correction, hypotheses, measured),
+        notes=notes,
+        settings={
+            "noise rate": f"{prior.rates.mean():.4g}" + ("" if stated is not None else ", learned" * weighed),
+            "seed": origin.seed,
+            **more,
+            "symptom": str(phi),
+            "gray box": box.name,
+            "engine": f"{estimates.engine} ({estimates.reason})",
+            "fidelity": "not measured" if measured is None else str(measured),
+            "fits": str(prover.fits + (0 if measured is None else measured.fits)),
+        },
+        origin=origin,
+        prior=prior,
+        display=spec.display,
+        frames=library_for(task.train.features),
+        graybox=box.name,
+        slices=found,
+        explanations=found_explanations(task, hypotheses, tried),
+        correction=correction,
+        controls=controls,
+        curve=curve,
+        fidelity=measured,
+        test_probabilities=_test_probabilities(hypotheses),
+    )
+    session = Session(
+        task, box, prover, phi, estimates, hypotheses=tuple(hypotheses), tried=tuple(tried), known=_facts(task)
+    )
+    return findings, session
+
+
+def _nothing_to_debug(task: Task, spec: Spec, origin: Origin, tick: Progress) -> Found:
+    """No label is a cause, but some may be wrong: where no test point is misclassified, the evidence says which."""
+    stated = stated_prior(spec.prior, task)
+    hypotheses: list[Hypothesis] = []
+    if not (task.predicted != task.test.codes).any() and enough_evidence(task):
+        hypotheses = compete(task, Trainer(task), None, _moves(stated), tick)
+    findings = Findings(
+        encoding=task.encoding,
+        labels=label_findings(task, None, hypotheses, task.train.codes),
+        predictions=predictions_of(task, None),
+        verdict=verdict(task, None, hypotheses, None),
+        notes=(),
+        settings={"noise rate": "stated" if stated is not None else "not learned", "seed": origin.seed},
+        origin=origin,
+        prior=noise(task.train.codes, task.encoding.size, policy.DEFAULT_RATE) if stated is None else stated,
+        display=spec.display,
+        frames=library_for(task.train.features),
+        explanations=found_explanations(task, hypotheses, ()),
+        test_probabilities=_test_probabilities(hypotheses),
+    )
+    return findings, Session(task, None, hypotheses=tuple(hypotheses), known=_facts(task))
+
+
+def _slices(
+    prover: Prover,
+    tried: Sequence[Correction],
+    best: Correction | None,
+    labels: LabelFindings,
+    cause: tuple[GrayBox, Prior, Symptom],
+) -> tuple[FoundSlice, ...]:
+    """What the suspects have in common, that of the best explanation first."""
+    found = best_of_each_slice(tried)
+    sufficient = group_sufficiency(*cause, [one.members for one, _ in found], labels.proposed)
+    corrected = 0 if best is None else best.verified.corrected
+    suspected = labels.order[: corrected or len(labels.order)]
+    return tuple(
+        found_slice(prover, one, of, sufficient=ps, suspected=suspected, proved=of is best)
+        for (one, of), ps in zip(found, sufficient, strict=True)
+    )
+
+
+def _verified(best: Correction, slices: Sequence[FoundSlice]) -> VerifiedCorrection:
+    own = next((each for each in slices if each.proved), None)
+    return VerifiedCorrection(best.explanation, best.codes, best.verified, own)
+
+
+def _test_probabilities(hypotheses: Sequence[Hypothesis]) -> npt.NDArray[np.float64] | None:
+    return np.asarray(np.exp(hypotheses[0].calibrated.test)) if hypotheses else None
+
+
+def _effects(box: GrayBox, task: Task) -> npt.NDArray[np.float64] | None:
+    """What the best move of each label takes off the test log loss, by a linear gray box: Σ_tr p_tr c_tri."""
+    if not isinstance(box, LinearGrayBox):
+        return None
+    effects = np.array(box.effects(loss_weights(box.actual)))
+    effects[np.arange(len(effects)), task.train.codes] = -np.inf
+    return np.asarray(effects.max(axis=1))
+
+
+def _facts(task: Task) -> Codes | None:
+    """Labels (N,) that are facts, -1 elsewhere."""
+    return None if task.known is None else np.where(task.known, task.train.codes, -1)
+
+
+def _moves(stated: Prior | None) -> npt.NDArray[np.float64] | None:
+    return None if stated is None else stated.moves
+
+
+def _learned(task: Task, hypothesis: Hypothesis | None) -> Prior:
+    """p_T from the best explanation: how many labels are wrong in all, and where each would move.
+
+    One rate for all rows: with the learned rates of a guilty slice its labels would nearly all differ in every world,
+    and putting one of many back brings nothing back. That a label is wrong is what p_wrong says; PS asks what it does.
+    """
+    given, size = task.train.codes, task.encoding.size
+    if hypothesis is None or not hypothesis.likely:
+        return noise(given, size, policy.DEFAULT_RATE).sparing(task.known)
+    rate = float(np.clip(hypothesis.p_wrong(given).mean(), policy.LEAST_RATE, policy.MOST_RATE))
+    return noise(given, size, rate, hypothesis.posterior + 1e-9).sparing(task.known)
+
+
+def _answered(task: Task, box: GrayBox, prior: Prior, spec: Spec) -> tuple[Symptom, Estimates]:
+    """The symptom and PS of every label for it.
+
+    Of an over-confident learner no change of labels moves all bugs to the boundary. The default symptom then asks for
+    half of the way, a quarter, … rather than for nothing. If labels move them no way at all, none is a cause.
+    """
+    margins = task.margins(task.learner, task.test)
+    phi = symptom_of(kept(spec.symptom, "symptom"), margins, task.bugs)
+    engine, share = kept(spec.engine, "engine"), 1.0
+    while True:
+        try:
+            return phi, sufficiency(box, prior, phi, engine=engine, rng=np.random.default_rng(task.seed))
+        except (NoWorldWithout, SymptomAbsent) as error:
+            share /= 2.0
+            if spec.symptom != "log_loss" or not prior.rates.any():
+                raise
+            if share < policy.LEAST_SHARE_OF_THE_WAY or isinstance(error, SymptomAbsent):  # all on the boundary already
+                return phi, no_causes(prior, reason="no change of labels takes the errors away, by the gray box")
+            phi = log_loss_above_boundary(margins, task.bugs, share)
+
+
+def _fidelity(box: GrayBox, task: Task, labels: LabelFindings, curve: Curve, tick: Progress) -> Fidelity | None:
+    """The gray box against retraining; of the lists of suspects that were retrained one comes for free."""
+    if isinstance(box, Retrain):
+        return None
+    tick("fidelity", 0, 1)
+    known = []
+    for point in curve.points[1:]:
+        codes, first = task.train.codes.copy(), labels.order[: point.corrected]
+        codes[first] = labels.proposed[first]
+        known.append((codes, point.verified.margins))
+    return fidelity(box, task, suspects=labels.order, proposed=labels.proposed, retrained=known)

@@ -1,0 +1,156 @@
+"""From what was computed to what is told: suspects, slices and explanations as values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import numpy as np
+
+import psidebug
+from psidebug import policy
+from psidebug.changes import Relabel
+from psidebug.diagnosis import explanation
+from psidebug.diagnosis.proof import Prover
+from psidebug.diagnosis.repair import Correction, told
+from psidebug.errors import LearnerFailed
+from psidebug.evidence.hypotheses import Hypothesis
+from psidebug.findings.effects import Verification
+from psidebug.findings.findings import (
+    FoundExplanation,
+    FoundSlice,
+    LabelFindings,
+    Origin,
+    Predictions,
+    Rows,
+)
+from psidebug.inference.estimates import Estimates
+from psidebug.margins import predicted_by
+from psidebug.slices.slices import Slice
+from psidebug.store.fingerprint import fingerprint_of, versions
+from psidebug.task.labels import Codes
+from psidebug.task.task import Task
+
+
+def origin_of(task: Task, seed: str) -> Origin:
+    """What a diagnosis of this task, made now, is made from; ``seed`` is what to give again to repeat it."""
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return Origin(psidebug.__version__, seed, versions(), fingerprint_of(task), now, came_fitted=task.fitted_by_user)
+
+
+def label_findings(
+    task: Task, estimates: Estimates | None, hypotheses: Sequence[Hypothesis], repaired: Codes
+) -> LabelFindings:
+    """What is known of each training label.
+
+    How likely it is wrong, and the likeliest other class, is by the explanation with the most evidence; without one it
+    is P(Y_i ≠ y_i | ¬φ).
+    """
+    given, nothing = task.train.codes, np.full(len(task.train), np.nan)
+    if hypotheses:
+        p_wrong, others = hypotheses[0].p_wrong(given), hypotheses[0].posterior.copy()
+        others[np.arange(len(others)), given] = -1.0
+        proposed = np.asarray(others.argmax(axis=1))
+    else:
+        p_wrong = np.zeros(len(given)) if estimates is None else estimates.p_wrong
+        proposed = given if estimates is None else estimates.proposed
+    return LabelFindings(
+        rows=task.rows,
+        given=given,
+        proposed=proposed,
+        repaired=repaired,
+        ps=nothing if estimates is None else estimates.ps,
+        ps_low=nothing if estimates is None else estimates.low,
+        ps_high=nothing if estimates is None else estimates.high,
+        p_wrong=p_wrong,
+        order=_suspects(task, estimates, hypotheses, p_wrong),
+    )
+
+
+def _suspects(
+    task: Task, estimates: Estimates | None, hypotheses: Sequence[Hypothesis], p_wrong: explanation.Floats
+) -> Rows:
+    """Positions of the suspects, first those most likely wrong.
+
+    They are the labels that are causes, and those that may well be wrong: with ``policy.WORTH_A_LOOK`` if a hypothesis
+    is likely. Among equally likely ones the more sufficient cause is first. Without evidence on what is wrong the order
+    is by PS; where some bugs were picked out it is by ps × p_wrong, since a label that is wrong need not concern them.
+    """
+    if estimates is None:
+        return np.empty(0, dtype=np.intp)
+    if not hypotheses:
+        return explanation.ranked(estimates)
+    picked = len(task.bugs) < int((task.predicted != task.test.codes).sum())
+    causes = (estimates.high > 0) & (p_wrong > 0)
+    least = policy.WORTH_A_LOOK if hypotheses[0].likely else 0.5
+    suspects = np.flatnonzero(causes if picked else causes | (p_wrong > least))
+    first = estimates.ps * p_wrong if picked else p_wrong
+    return np.asarray(suspects[np.lexsort((suspects, -estimates.ps[suspects], -first[suspects]))])
+
+
+def predictions_of(task: Task, effect: Verification | None) -> Predictions:
+    """What the model says about the test rows, before and after the correction."""
+    after = None if effect is None else predicted_by(effect.margins, task.test.codes)
+    return Predictions(task.test.codes, task.predicted, after, task.bugs)
+
+
+def best_of_each_slice(tried: Sequence[Correction]) -> list[tuple[Slice, Correction]]:
+    """Every slice that was tried, with the best correction that it is in."""
+    best: dict[tuple[str, int], tuple[Slice, Correction]] = {}
+    for each in tried:  # the best explanation or gain first
+        for one in each.hypothesis.accused:
+            best.setdefault((one.condition, one.given), (one, each))
+    return list(best.values())
+
+
+def found_slice(
+    prover: Prover, one: Slice, of: Correction, *, sufficient: float, suspected: Rows, proved: bool
+) -> FoundSlice:
+    """A slice with its PS as a group, its share of suspects, and the verified effect of correcting it alone."""
+    effect = _effect_in(prover, one, of)
+    return FoundSlice(
+        conditions=one.conditions,
+        given=int(one.given),
+        rows=len(one.members),
+        suspects=float(np.isin(one.members, suspected).mean()),
+        ps=sufficient,
+        z=float(one.z),
+        p_value=one.p_value,
+        corrected=effect.corrected,
+        gain=effect.gain,
+        test_error=effect.test_after.rate,
+        proved=proved,
+    )
+
+
+def _effect_in(prover: Prover, one: Slice, of: Correction) -> Verification:
+    """What the part of a correction in one of its slices does; the whole of it if there is no other."""
+    if len(of.hypothesis.accused) < 2:
+        return of.verified
+    own = np.isin(of.change.rows, one.members)
+    try:
+        return prover.verify(Relabel(of.change.rows[own], of.change.codes[own]))
+    except LearnerFailed:
+        return of.verified
+
+
+def found_explanations(
+    task: Task, hypotheses: Sequence[Hypothesis], tried: Sequence[Correction]
+) -> tuple[FoundExplanation, ...]:
+    """Every explanation that competed, and what retraining said of it."""
+    effects = {id(each.hypothesis): each for each in tried}
+    found, nothing = [], float("nan")
+    for each in hypotheses:
+        one = effects.get(id(each))
+        found.append(
+            FoundExplanation(
+                explanation=told(task, each),
+                evidence=float(each.evidence),
+                charge=float(each.charge),
+                corrected=0 if one is None else one.verified.corrected,
+                gain=nothing if one is None else one.verified.gain,
+                gain_error=nothing if one is None else one.verified.gain_error,
+                proved=one is not None and one.proved,
+            )
+        )
+    return tuple(found)

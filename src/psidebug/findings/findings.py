@@ -1,0 +1,261 @@
+"""What a diagnosis found, as values. Pages, files and commands are made from these and from the rows, nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from psidebug.display import Display
+from psidebug.findings.effects import Controls, Floats, Mask, Verification
+from psidebug.graybox.fidelity import Fidelity
+from psidebug.priors import Prior
+from psidebug.slices.conditions import Condition
+from psidebug.task.data import Data
+from psidebug.task.labels import Codes, Encoding
+
+Rows = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class LabelFindings:
+    """What was found about each training label, as arrays (N,) in the order of the rows."""
+
+    rows: npt.NDArray[Any]
+    """Ids."""
+    given: Codes
+    proposed: Codes
+    """The likeliest other class."""
+    repaired: Codes
+    """With the verified corrections of every round, and what a person has said."""
+    ps: Floats
+    ps_low: Floats
+    ps_high: Floats
+    """How sufficient the label is as a cause of the symptom, and bounds on it; NaN where there is nothing to debug."""
+    p_wrong: Floats
+    """How likely it is wrong."""
+    order: Rows
+    """Positions of the suspects, first those most likely wrong."""
+
+    @property
+    def corrected(self) -> Rows:
+        """Positions of the labels that the verified corrections change."""
+        return np.flatnonzero(self.repaired != self.given)
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """The test set as codes (M,): labels, what the model says, and what it says after the correction."""
+
+    labels: Codes
+    before: Codes
+    after: Codes | None
+    """None without a correction."""
+    bugs: Rows
+    """Positions of the test rows that are explained."""
+    ids: npt.NDArray[Any] | None = None
+    """Ids of the test rows; None where they have none but their positions."""
+
+    @property
+    def rows(self) -> npt.NDArray[Any]:
+        """Ids of the test rows, or else their positions."""
+        return np.arange(len(self.labels)) if self.ids is None else self.ids
+
+    @property
+    def wrong(self) -> Mask:
+        """Which rows are misclassified."""
+        return np.asarray(self.labels != self.before)
+
+
+@dataclass(frozen=True)
+class FoundSlice:
+    """Training rows that meet some conditions and carry one given label, and what correcting them does."""
+
+    conditions: tuple[Condition, ...]
+    given: int
+    """Code of the label."""
+    rows: int
+    suspects: float
+    """Share of its rows among the first suspects, as many as are corrected."""
+    ps: float
+    """Of the group, all its labels together as one cause; NaN where that is not known."""
+    z: float
+    p_value: float
+    """How far its rows stand out, and how likely chance does that, corrected for all that was looked at."""
+    corrected: int
+    gain: float
+    test_error: float
+    """What its best explanation corrects in it, and the verified effect of that."""
+    proved: bool
+    """Whether it is part of the verified correction."""
+
+    @property
+    def condition(self) -> str:
+        """The conditions in words."""
+        return " and ".join(map(str, self.conditions))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of all conditions."""
+        return tuple(condition.column for condition in self.conditions)
+
+    def members(self, data: Data) -> Rows:
+        """Positions of its training rows."""
+        held = [condition.holds(data.home(condition.home)) for condition in self.conditions]
+        return np.flatnonzero(np.logical_and.reduce([*held, data.train.codes == self.given]))
+
+
+@dataclass(frozen=True)
+class FoundExplanation:
+    """An explanation that competed, and how it was decided.
+
+    ``evidence`` in nats must exceed its ``charge``, and the ``gain`` of the model retrained on ``corrected`` labels its
+    ``gain_error`` (twice that for scattered errors), for it to be ``proved``.
+    """
+
+    explanation: str
+    evidence: float
+    charge: float
+    corrected: int
+    gain: float
+    gain_error: float
+    proved: bool
+
+
+@dataclass(frozen=True, eq=False)
+class VerifiedCorrection:
+    """The labels to apply instead of the given ones, why, and what retraining says."""
+
+    explanation: str
+    codes: Codes
+    """All training labels with the correction."""
+    verified: Verification
+    slice: FoundSlice | None = None
+    """What the rows have in common; the first slice if it is several."""
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """The first ``corrected`` suspects corrected."""
+
+    corrected: int
+    ps: float
+    """Of the last of them: the threshold τ that corrects just these."""
+    p_wrong: float
+    verified: Verification
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Error against number of corrections; the first point is without any."""
+
+    points: tuple[Point, ...]
+    minimum: int
+    """Which point has the fewest errors on the test set."""
+    chosen: int
+    """Which point has the fewest corrections within one standard error of that."""
+    reported: float
+    """Error rate of such a choice made on one half of the test set, on the other half: the test rows that choose the
+    threshold are not those that report it."""
+
+    @property
+    def wrong(self) -> Mask:
+        """Which test rows each point leaves wrong, (points, M)."""
+        return np.stack([point.verified.wrong_after for point in self.points])
+
+
+@dataclass(frozen=True, eq=False)
+class Causes:
+    """The first causes of one bug, best first."""
+
+    test_row: int
+    positions: Rows
+    """Of the training rows."""
+    proposed: Codes
+    ps: Floats
+    low: Floats
+    high: Floats
+
+
+@dataclass(frozen=True)
+class Round:
+    """A later round: a diagnosis of the model trained on what was corrected before."""
+
+    verdict: str
+    corrected: int
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What a diagnosis was made from, by what, and when."""
+
+    psidebug: str
+    """Version of Psi."""
+    seed: str
+    """What to give again to repeat it."""
+    versions: Mapping[str, str]
+    """Of Python and of the libraries that the figures depend on."""
+    fingerprint: Mapping[str, str]
+    """Digests of training set, test set and row ids, and the learner as text."""
+    created: str
+    """When, UTC, in ISO form."""
+    source: Mapping[str, Any] = field(default_factory=dict)
+    """Where the rows came from: the file, its columns, which of them is the label; empty if that was not said."""
+    came_fitted: bool = False
+    """Whether the learner came fitted, by ways that Psi does not know."""
+
+    @property
+    def files(self) -> dict[str, str]:
+        """Names of the training, test and validation file, where the rows came from files."""
+        return {name: str(self.source[name]) for name in ("train", "test", "validation") if self.source.get(name)}
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """Everything that pages, files and commands show of a diagnosis; with the rows it is all that they need."""
+
+    encoding: Encoding
+    labels: LabelFindings
+    predictions: Predictions
+    verdict: str
+    """The result in two sentences; a third one when PS is a guess."""
+    notes: tuple[str, ...]
+    """What a reader should know: an unfinished fit, a stand-in for the learner, a doubtful estimate."""
+    settings: Mapping[str, str]
+    """How it was decided, to be shown: symptom, gray box, engine and why, noise rate, fidelity, number of fits."""
+    origin: Origin
+    prior: Prior
+    """p_T under which PS is taken: as stated, or learned."""
+    display: Display
+    """How rows are to be shown."""
+    frames: str
+    """The data-frame library that results are given in: the user's own."""
+    graybox: str | None = None
+    """Name of the gray box that PS is by; None when there is nothing to debug."""
+    slices: tuple[FoundSlice, ...] = ()
+    """What the suspects have in common, that of the best explanation first."""
+    explanations: tuple[FoundExplanation, ...] = ()
+    """Most evidence first; none if the test set is too small."""
+    correction: VerifiedCorrection | None = None
+    """None if retraining says that nothing tried improves the model."""
+    controls: Controls | None = None
+    """The correction beside as many random flips, and as many flips of the labels with the highest loss."""
+    curve: Curve | None = None
+    fidelity: Fidelity | None = None
+    """How well the gray box follows retraining here; None if that was not measured."""
+    causes: tuple[Causes, ...] = ()
+    """Of the bugs that are most confidently wrong."""
+    unexplained: str | None = None
+    """Why no bug has causes, as a part of a sentence; None if some have, or there are no bugs."""
+    rounds: tuple[Round, ...] = ()
+    """The rounds after this one."""
+    test_probabilities: Floats | None = field(default=None, repr=False)
+    """What the labeller of the best explanation says about the test rows (M, K); None if there was none."""
+
+    @property
+    def corrected(self) -> int:
+        """Number of labels that the verified correction changes."""
+        return 0 if self.correction is None else self.correction.verified.corrected
