@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
-from psidebug.diagnosis import explanation
+from psidebug import policy
 from psidebug.diagnosis.explanation import Explanation, causes_of, explain, ranked
 from psidebug.diagnosis.proof import Prover
 from psidebug.errors import NotMisclassified, ShapeMismatch, UnknownRow
@@ -130,8 +130,8 @@ def test_corrections_that_do_not_repair_it_are_told_with_how_far_they_went(
     planted: Planted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A bad point deep among the good ones: its label is the wrong one, and three others do not move it."""
-    monkeypatch.setattr(explanation, "MOST_SHARE_FOR_ONE_BUG", 0.0)
-    monkeypatch.setattr(explanation, "MANY", 3)
+    monkeypatch.setattr(policy, "MOST_SHARE_FOR_ONE_BUG", 0.0)
+    monkeypatch.setattr(policy, "MANY", 3)
     X_test, y_test = np.vstack([planted.X_test, [[9.0, 9.0, -3.0, 0.0]]]), np.append(planted.y_test, "bad")
     task = Task.of(LogisticRegression(), planted.X_train, planted.y_train, X_test, y_test)
     row = len(y_test) - 1
@@ -155,8 +155,8 @@ def test_corrections_that_do_not_repair_it_are_told_with_how_far_they_went(
 def test_many_corrections_cast_doubt_unless_they_are_probably_wrong(
     planted: Planted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(explanation, "MANY", 1)
-    monkeypatch.setattr(explanation, "MANY_SHARE", 0.0)
+    monkeypatch.setattr(policy, "MANY", 1)
+    monkeypatch.setattr(policy, "MANY_SHARE", 0.0)
     task = Task.of(LEARNERS["logistic"], *pictures())
     p_wrong = np.full(85, 0.02)
     found = explained(task, 0, p_wrong=p_wrong)
