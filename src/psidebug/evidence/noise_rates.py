@@ -106,16 +106,13 @@ def fit_by_em(
     for _ in range(rounds):
         posterior, _ = _posterior(probability, rates, given, known)
         counts = posterior.T @ recorded + pseudo_counts
-        before, rates = rates, _evened(counts) if even else counts / counts.sum(axis=1, keepdims=True)
+        before, rates = rates, counts / counts.sum(axis=1, keepdims=True)
+        if even:  # ε is the share of all counts that are off the diagonal
+            rates = even_rates(size, 1.0 - float(np.trace(counts) / counts.sum()))
         if np.abs(rates - before).max() < SETTLED:
             break
     posterior, likelihood = _posterior(probability, rates, given, known)
     return NoiseFit(rates, posterior, float(np.log(likelihood).sum()), even)
-
-
-def _evened(counts: Floats) -> Floats:
-    """Rates (K, K) of one ε, the share of all counts that are off the diagonal."""
-    return even_rates(len(counts), 1.0 - float(np.trace(counts) / counts.sum()))
 
 
 def with_rates(log_probability: Floats, given: Codes, rates: Floats) -> NoiseFit:
