@@ -35,8 +35,7 @@ from threadpoolctl import threadpool_limits
 from psidebug.graybox.trees.derivative import LeafDerivative
 from psidebug.graybox.trees.ensemble import Ensemble
 from psidebug.graybox.trees.linear import Leaf, LeafResidual
-from psidebug.graybox.trees.refit import LeafRefit
-from psidebug.graybox.trees.refits import LeafRefits
+from psidebug.graybox.trees.refit import LeafRefit, LeafRefits
 from psidebug.task.task import Task
 
 TRAIN, TEST, DRAWS, MORE_DRAWS, SHARE, SINGLES, SEEDS = 4_000, 4_000, 25, 35, 0.05, 20, (0, 1)

@@ -15,14 +15,11 @@ import scipy.sparse as sp
 
 from psidebug.errors import LearnerFailed, LearnerMismatch, UnsupportedLearner
 from psidebug.graybox.adapters import adapter_of, profile_of
-from psidebug.graybox.trees.derivative import LeafDerivative
-from psidebug.graybox.trees.ensemble import Ensemble
+from psidebug.graybox.trees.derivative import LeafDerivative, tangent
+from psidebug.graybox.trees.ensemble import Ensemble, trace_at
 from psidebug.graybox.trees.linear import Leaf, LeafResidual
 from psidebug.graybox.trees.passes import walk, weighed
-from psidebug.graybox.trees.refit import LeafRefit
-from psidebug.graybox.trees.refits import LeafRefits, nearby
-from psidebug.graybox.trees.tangent import tangent
-from psidebug.graybox.trees.trace import trace_at
+from psidebug.graybox.trees.refit import LeafRefit, LeafRefits, nearby
 from psidebug.graybox.trees.weighting import one_hot
 from psidebug.task.task import Task
 
