@@ -211,6 +211,10 @@ def test_retraining_is_the_same_as_of_the_whole_pipeline(name: str) -> None:
         few = pd.DataFrame(X_test).iloc[some] if name == "columns" else np.asarray(X_test, dtype=object)[some]
         few = few.astype(float) if name in ("scaled", "union") else few
         np.testing.assert_array_equal(again.predict(few), whole.predict(few))
+        again.fit(task.train.features, world, final__sample_weight=weights)  # it is a learner like any other
+        np.testing.assert_allclose(
+            task.margins(again, task.test), task.margins(whole, task.test), rtol=1e-9, atol=1e-12
+        )
 
 
 class Counting(TransformerMixin, BaseEstimator):  # type: ignore[misc]
