@@ -37,8 +37,7 @@ from psidebug.changes import Relabel
 from psidebug.graybox.trees.derivative import LeafDerivative
 from psidebug.graybox.trees.ensemble import Ensemble
 from psidebug.graybox.trees.linear import Leaf, LeafResidual
-from psidebug.graybox.trees.refit import LeafRefit
-from psidebug.graybox.trees.refits import LeafRefits
+from psidebug.graybox.trees.refit import LeafRefit, LeafRefits
 from psidebug.task.task import Task
 from psidebug.training.trainer import Trainer
 

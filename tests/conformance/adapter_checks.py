@@ -16,17 +16,15 @@ import scipy.sparse as sp
 from psidebug.changes import Relabel
 from psidebug.errors import LearnerFailed, LearnerMismatch, UnsupportedLearner
 from psidebug.graybox.adapters import adapter_of, profile_of
-from psidebug.graybox.trees.derivative import LeafDerivative
-from psidebug.graybox.trees.ensemble import Ensemble
+from psidebug.graybox.trees.derivative import LeafDerivative, tangent
+from psidebug.graybox.trees.ensemble import Ensemble, trace_at
 from psidebug.graybox.trees.linear import Leaf, LeafResidual
 from psidebug.graybox.trees.passes import walk, weighed
-from psidebug.graybox.trees.refit import LeafRefit
-from psidebug.graybox.trees.refits import LeafRefits, nearby
-from psidebug.graybox.trees.tangent import tangent
-from psidebug.graybox.trees.trace import trace_at
+from psidebug.graybox.trees.refit import LeafRefit, LeafRefits, nearby
 from psidebug.graybox.trees.weighting import one_hot
 from psidebug.task.task import Task
 from psidebug.training.trainer import Trainer
+from tests.conformance.graybox_checks import choice_of_points, effects_of_worlds
 
 Floats = npt.NDArray[np.float64]
 SMALL: dict[tuple[str, ...], Any] = {
@@ -137,19 +135,11 @@ def reproduces_raw_scores_with_sample_weights(case: Case) -> None:
 
 
 def linear_forms_add_up(case: Case) -> None:
-    """Σ weights · margins(world) is the sum of the effects of the labels that differ."""
     for classes in (2, 3) if "many classes" in case.takes else (2,):
         task_ = task(case.model(), classes=classes)
         ensemble, worlds = Ensemble.of(task_), some_worlds(task_)
-        weights = np.random.default_rng(3).normal(size=ensemble.actual.shape)
         for box in (Leaf(task_, ensemble), LeafResidual(task_, ensemble), LeafDerivative(task_, ensemble)):
-            effects = box.effects(weights)
-            assert effects.shape == (300, classes)
-            assert np.abs(effects).max() > 0
-            assert np.all(effects[np.arange(300), task_.train.codes] == 0)
-            added = np.array([effects[np.arange(300), world].sum() for world in worlds])
-            moved = ((box.margins(worlds) - ensemble.actual) * weights).sum(axis=(1, 2))
-            np.testing.assert_allclose(added, moved, rtol=1e-9, atol=1e-9 * np.abs(effects).max())
+            effects_of_worlds(box, task_, worlds)
 
 
 def derivative_is_that_of_the_refit(case: Case) -> None:
@@ -186,12 +176,9 @@ def other_regions_lead_to_the_learner_of_their_labels(case: Case) -> None:
 
 def points_are_a_choice_of_rows(case: Case) -> None:
     task_ = task(case.model())
-    ensemble, worlds = Ensemble.of(task_), some_worlds(task_)
-    points = np.array([7, 3, 50])
+    ensemble = Ensemble.of(task_)
     for form in (Leaf, LeafResidual, LeafRefit, LeafRefits, LeafDerivative):
-        box: Any = form(task_, ensemble)
-        np.testing.assert_allclose(box.margins(worlds, points), box.margins(worlds)[:, points], rtol=1e-12)
-        assert box.margins(worlds[:0]).shape == (0, 60, 1)
+        choice_of_points(form(task_, ensemble), some_worlds(task_), np.array([7, 3, 50]))
 
 
 def refuses_other_labels(case: Case) -> None:

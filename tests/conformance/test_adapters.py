@@ -41,7 +41,7 @@ def test_subclasses_are_found_by_the_names_they_inherit() -> None:
 
 def test_no_library_is_imported_before_its_model_arrives() -> None:
     program = (
-        "import sys, importlib, psidebug.graybox.trees.forms, psidebug.graybox.adapters as a\n"
+        "import sys, importlib, psidebug.graybox.choose, psidebug.graybox.adapters as a\n"
         "[importlib.import_module(f'{a.__name__}.{module}') for module in a.REGISTRY.values()]\n"
         "print([name for name in ('lightgbm', 'xgboost', 'catboost') if name in sys.modules])"
     )

@@ -13,8 +13,7 @@ import pytest
 
 from psidebug.graybox.adapters import REGISTRY
 from psidebug.graybox.retrain import Retrain
-from psidebug.graybox.trees.refit import LeafRefit
-from psidebug.graybox.trees.refits import LeafRefits
+from psidebug.graybox.trees.refit import LeafRefit, LeafRefits
 from tests.conformance.adapter_checks import CHECKS, Case, some_worlds, task
 
 RECIPE = pathlib.Path(__file__).parents[2] / "docs" / "recipes" / "new_adapter.md"

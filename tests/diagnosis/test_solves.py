@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 
 import psidebug
 from psidebug.graybox.logistic.box import LogisticBox
-from psidebug.graybox.trees.reverse import Reverse
+from psidebug.graybox.trees.derivative import Reverse
 from tests.conftest import Planted
 
 SOLVES: dict[str, tuple[Any, type, str]] = {

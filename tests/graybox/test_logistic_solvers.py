@@ -14,7 +14,7 @@ from psidebug.errors import NoBestFit
 from psidebug.graybox.logistic import LogisticBox
 from psidebug.graybox.logistic.conjugate import conjugate_gradients
 from psidebug.graybox.logistic.design import Design
-from psidebug.graybox.logistic.likelihood import Separate, Softmax
+from psidebug.graybox.logistic.likelihood import Multinomial, Separate
 from psidebug.graybox.logistic.newton import NewtonStep
 from psidebug.graybox.logistic.quadratic import Quadratic
 from psidebug.graybox.logistic.solvers import Dual, Primal
@@ -25,7 +25,7 @@ def quadratic(*, rows: int, width: int, classes: int = 2, sparse: bool = False, 
     rng = np.random.default_rng(0)
     X = rng.normal(size=(rows, width)) * (rng.random((rows, width)) < options.pop("density", 0.3))
     separate = options.pop("separate", classes == 2)
-    likelihood = (Separate if separate else Softmax)(classes, np.ones(classes))
+    likelihood = (Separate if separate else Multinomial)(classes, np.ones(classes))
     intercept = options.pop("intercept", True)
     design = Design(sp.csr_array(X) if sparse else X, intercept=intercept)
     shape = (likelihood.free, design.width)
@@ -92,7 +92,7 @@ def test_two_classes_by_softmax_are_two_classes_by_sigmoid() -> None:
     p = np.column_stack([1.0 - single.probabilities, single.probabilities])
     double = Quadratic(
         single.design,
-        Softmax(2, np.ones(2)),
+        Multinomial(2, np.ones(2)),
         p,
         single.weights,
         np.repeat(2.0 * single.ridge, 2, axis=0),

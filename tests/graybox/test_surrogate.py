@@ -26,7 +26,7 @@ import psidebug
 from psidebug.errors import UnsupportedLearner
 from psidebug.graybox.choose import graybox_for
 from psidebug.graybox.fidelity import fidelity
-from psidebug.graybox.protocol import LinearGrayBox, coefficients_of
+from psidebug.graybox.protocol import LinearGrayBox
 from psidebug.graybox.surrogate import Surrogate, embeddings
 from psidebug.task.task import Task
 from tests.conftest import Planted
@@ -76,27 +76,6 @@ def test_it_follows_retraining_of_learners_without_a_gray_box(model: Any) -> Non
     measured = fidelity(box, task)
     assert measured.trustworthy, str(measured)
     assert 0.2 < measured.groups.slope < 5.0, "the stand-in is scaled to the learner's own margins"
-
-
-@pytest.mark.parametrize("classes", [2, 3])
-def test_margins_effects_and_coefficients_say_the_same(classes: int) -> None:
-    task = slice_flipped(classes=classes).task(GaussianNB())
-    box = Surrogate(task)
-    given, rng = task.train.codes, np.random.default_rng(0)
-    worlds = np.where(rng.random((4, len(given))) < 0.05, (given + 1) % classes, given)
-    weights = rng.normal(size=box.actual.shape)
-    effects = box.effects(weights)
-    added = np.array([effects[np.arange(len(given)), world].sum() for world in worlds])
-    moved = ((box.margins(worlds) - box.actual) * weights).sum(axis=(1, 2))
-    np.testing.assert_allclose(added, moved, rtol=1e-8)
-    points = np.array([5, 2])
-    np.testing.assert_allclose(box.margins(worlds, points), box.margins(worlds)[:, points], rtol=1e-9)
-    np.testing.assert_array_equal(box.margins(given[None])[0], box.actual)
-    table = coefficients_of(box, points)
-    assert table.shape == (classes, 2, classes - 1, len(given))
-    unit = np.zeros_like(box.actual)
-    unit[2, 0] = 1.0
-    np.testing.assert_allclose(table[:, 1, 0], box.effects(unit).T, atol=1e-9 * np.abs(table).max())
 
 
 def test_the_stand_in_for_a_logistic_regression_is_as_good_as_its_own() -> None:

@@ -11,17 +11,14 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from psidebug.errors import UnknownOption
-from psidebug.graybox.protocol import LinearGrayBox
 from psidebug.graybox.retrain import Retrain
 from psidebug.graybox.trees import passes
 from psidebug.graybox.trees.derivative import LeafDerivative
 from psidebug.graybox.trees.ensemble import Ensemble
-from psidebug.graybox.trees.forms import FORMS
 from psidebug.graybox.trees.linear import Leaf, LeafResidual
 from psidebug.graybox.trees.loss import Sigmoid
 from psidebug.graybox.trees.profile import leaf_indices
-from psidebug.graybox.trees.refit import LeafRefit
-from psidebug.graybox.trees.refits import LeafRefits, nearby, regrown
+from psidebug.graybox.trees.refit import LeafRefit, LeafRefits, nearby, regrown
 from psidebug.graybox.trees.start import Start, recognised
 from psidebug.graybox.trees.weighting import Weighting, one_hot
 from psidebug.task.task import Task
@@ -63,15 +60,6 @@ def test_all_forms_agree_on_one_tree_from_zero() -> None:
     expected = LeafRefit(task, ensemble).margins(worlds)
     for box in (Leaf(task, ensemble), LeafDerivative(task, ensemble), LeafDerivative(task, ensemble, softness=0.0)):
         np.testing.assert_allclose(box.margins(worlds), expected, atol=1e-12)
-
-
-def test_forms_by_name() -> None:
-    task = one_stump()
-    assert set(FORMS) == {"leaf", "leaf_residual", "leaf_refit", "leaf_refits", "leaf_derivative"}
-    for name, form in FORMS.items():
-        box = form(task)
-        assert box.name == name
-        assert isinstance(box, LinearGrayBox) == (not name.startswith("leaf_refit"))
 
 
 def blobs(seed: int = 0, count: int = 400) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.intp]]:
@@ -196,10 +184,10 @@ def test_blocks_of_rows_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     worlds = np.tile(task.train.codes, (3, 1))
     worlds[1, :50] = 1 - worlds[1, :50]
     weights = np.random.default_rng(0).normal(size=(300, 1))
-    whole = [LeafRefit(task).margins(worlds), *(FORMS[name](task).effects(weights) for name in sorted(FORMS)[:1])]
+    whole = [LeafRefit(task).margins(worlds), Leaf(task).effects(weights)]
     whole += [LeafDerivative(task).effects(weights), LeafDerivative(task).margins(worlds)]
     monkeypatch.setattr(passes, "BLOCK", 256)
-    parts = [LeafRefit(task).margins(worlds), *(FORMS[name](task).effects(weights) for name in sorted(FORMS)[:1])]
+    parts = [LeafRefit(task).margins(worlds), Leaf(task).effects(weights)]
     parts += [LeafDerivative(task).effects(weights), LeafDerivative(task).margins(worlds)]
     for one, other in zip(whole, parts, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
@@ -257,5 +245,7 @@ def test_weights_move_and_pull_as_one(balanced: bool, start_uses_classes: bool) 
 
 def test_worlds_become_labels_and_leaves_take_little_room() -> None:
     assert one_hot(np.array([[0, 2], [1, 1]]), 3)[:, :, 0].tolist() == [[1, 0], [0, 0], [0, 1]]
-    assert leaf_indices(iter([np.zeros((4, 2)), np.ones((3, 2))]), 7, 255).dtype == np.uint8
-    assert leaf_indices(iter([np.zeros((4, 2))]), 4, 256).dtype == np.uint16
+    table = np.arange(5.0)[:, None]
+    small, large = (leaf_indices(lambda block: block % 2, table, largest=largest) for largest in (255, 256))
+    assert [leaves.itemsize for leaves in (small, large)] == [1, 2]
+    assert small.tolist() == large.tolist() == [[0, 1, 0, 1, 0]]

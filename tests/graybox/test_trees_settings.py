@@ -23,10 +23,9 @@ from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
 from psidebug.errors import LearnerMismatch, UnsupportedLearner
-from psidebug.graybox.trees.derivative import LeafDerivative
+from psidebug.graybox.trees.derivative import LeafDerivative, tangent
 from psidebug.graybox.trees.ensemble import Ensemble
 from psidebug.graybox.trees.passes import walk, weighed
-from psidebug.graybox.trees.tangent import tangent
 from psidebug.graybox.trees.weighting import one_hot
 from psidebug.task.task import Task
 

@@ -28,10 +28,10 @@ from psidebug.task.task import Task
 from tests.conftest import Planted, refit
 
 
-class Remembering(LogisticRegression):  # type: ignore[misc]
+class Keeping(LogisticRegression):  # type: ignore[misc]
     """Keeps the features that it was fitted on."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Remembering:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Keeping:
         self.seen_ = np.asarray(X)
         return super().fit(X, y, sample_weight)  # type: ignore[no-any-return]
 
@@ -93,7 +93,7 @@ def task_of(planted: Planted, model: Any, *, fitted: bool = False) -> Task:
     ],
 )
 def test_the_training_features_are_those_of_the_fit(planted: Planted, encoder: Any, fitted: bool) -> None:
-    task = task_of(planted, encoded(encoder, Remembering(tol=1e-8)), fitted=fitted)
+    task = task_of(planted, encoded(encoder, Keeping(tol=1e-8)), fitted=fitted)
     seen = task.seen
     np.testing.assert_allclose(seen.train, task.learner[-1][-1].seen_, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(task.learner[-1][-1].decision_function(seen.test), _decided(task))
@@ -123,7 +123,7 @@ def test_chance_that_cannot_be_played_again_is_told(planted: Planted) -> None:
 
 
 def test_labels_that_a_step_learns_from_without_cross_fitting_are_told_too(planted: Planted) -> None:
-    model = make_pipeline(LinearDiscriminantAnalysis(), Remembering())
+    model = make_pipeline(LinearDiscriminantAnalysis(), Keeping())
     task = Task.of(model, planted.X_train, planted.y_train, planted.X_test, planted.y_test)
     seen = task.seen
     np.testing.assert_allclose(seen.train, task.learner[-1].seen_)
@@ -211,6 +211,10 @@ def test_retraining_is_the_same_as_of_the_whole_pipeline(name: str) -> None:
         few = pd.DataFrame(X_test).iloc[some] if name == "columns" else np.asarray(X_test, dtype=object)[some]
         few = few.astype(float) if name in ("scaled", "union") else few
         np.testing.assert_array_equal(again.predict(few), whole.predict(few))
+        again.fit(task.train.features, world, final__sample_weight=weights)  # it is a learner like any other
+        np.testing.assert_allclose(
+            task.margins(again, task.test), task.margins(whole, task.test), rtol=1e-9, atol=1e-12
+        )
 
 
 class Counting(TransformerMixin, BaseEstimator):  # type: ignore[misc]

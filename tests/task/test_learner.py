@@ -29,6 +29,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from psidebug.errors import InvalidWeights, LearnerFailed, LearnerMismatch, MissingValues, NotAClassifier
+from psidebug.store.fingerprint import learner_text
 from psidebug.task import learner as learners
 from tests.conftest import Planted
 
@@ -156,6 +157,8 @@ def test_splitters_are_seeded_too_and_the_users_own_are_left_alone(planted: Plan
     np.testing.assert_array_equal(probabilities[0], probabilities[1])
     assert not np.array_equal(probabilities[0], probabilities[2])
     assert cv.random_state is None
+    texts = {learner_text(fitted, seed=seed) for fitted, seed in ((one, 1), (other, 2), (model, 3))}
+    assert len(texts) == 1, "a seed that Psi has set is no part of the learner"
 
 
 class Drawn(LogisticRegression):  # type: ignore[misc]

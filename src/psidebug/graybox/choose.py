@@ -13,7 +13,8 @@ from psidebug.graybox.protocol import GrayBox
 from psidebug.graybox.retrain import Retrain
 from psidebug.graybox.surrogate import Surrogate
 from psidebug.graybox.trees.derivative import LeafDerivative
-from psidebug.graybox.trees.forms import FORMS as TREE_FORMS
+from psidebug.graybox.trees.linear import Leaf, LeafResidual
+from psidebug.graybox.trees.refit import LeafRefit, LeafRefits
 from psidebug.task.learner import final_step
 from psidebug.task.task import Task
 
@@ -66,6 +67,6 @@ def _reason(task: Task, refusal: LearnerError) -> str:
 
 GRAYBOXES: dict[str, Callable[[Task], GrayBox]] = (
     {form: partial(LogisticBox, form=form) for form in FORMS}
-    | TREE_FORMS
+    | {box.name: box for box in (Leaf, LeafResidual, LeafRefit, LeafRefits, LeafDerivative)}
     | {"auto": _best, "retrain": Retrain, "surrogate": Surrogate}
 )

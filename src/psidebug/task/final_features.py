@@ -94,7 +94,7 @@ class FinalFeatures:
 
     def with_final(self, final: Classifier) -> Classifier:
         """A fitted learner: these steps, and a final estimator that was fitted on their ``train``."""
-        return Pipeline([("steps", Remembering(self)), ("final", final)]) if self.steps else final
+        return Pipeline([("before", Remembering(self)), ("final", final)]) if self.steps else final
 
 
 class Remembering(TransformerMixin, BaseEstimator):  # type: ignore[misc]

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from psidebug.errors import LearnerMismatch, UnsupportedLearner
-from psidebug.graybox.trees.fitted import Fitted
-from psidebug.graybox.trees.profile import Profile
+from psidebug.graybox.trees.profile import Fitted, Profile
 from psidebug.task import learner as learners
 from psidebug.task.task import Task
 

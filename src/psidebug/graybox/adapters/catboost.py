@@ -12,12 +12,10 @@ from typing import Any
 import numpy as np
 
 from psidebug.graybox.protocol import Floats
-from psidebug.graybox.trees.fitted import Fitted
 from psidebug.graybox.trees.loss import Sigmoid
-from psidebug.graybox.trees.profile import Leaves, Profile, Tree, checked, leaf_indices, row_blocks
+from psidebug.graybox.trees.profile import Fitted, Profile, Tree, checked, leaf_indices
 from psidebug.graybox.trees.start import recognised
-from psidebug.graybox.trees.weighting import Weighting, one_hot
-from psidebug.task.tables import row_count
+from psidebug.graybox.trees.weighting import Weighting
 
 TAKES = frozenset({"sparse", "missing", "weights"})
 
@@ -27,7 +25,9 @@ def profile(fitted: Fitted) -> Profile:
     model, settings = fitted.model, fitted.model.get_all_params()
     _check_supported(fitted, settings)
     counts = np.asarray(model.get_tree_leaf_counts())
-    train, test = (_leaves(model, table, int(counts.max())) for table in (fitted.train, fitted.test))
+    train, test = (
+        leaf_indices(model.calc_leaf_indexes, table, largest=int(counts.max())) for table in (fitted.train, fitted.test)
+    )
     scale, bias = model.get_scale_and_bias()
     values = np.split(scale * np.asarray(model.get_leaf_values(), dtype=np.float64), np.cumsum(counts)[:-1])
     weighting = Weighting(fitted.rows, np.asarray(settings.get("class_weights", [1.0, 1.0]), dtype=np.float64))
@@ -46,7 +46,7 @@ def profile(fitted: Fitted) -> Profile:
         )
         for n in range(len(counts))
     )
-    totals = weighting.start_totals(one_hot(fitted.codes[None, :], fitted.classes))[:, 0]
+    totals = fitted.totals(weighting)
     first: Floats = np.atleast_1d(np.asarray(bias, dtype=np.float64))
     start = recognised(("log_odds",), first, totals)
     made = Profile(rounds, start, Sigmoid(), weighting, 1, fitted.codes, fitted.classes)
@@ -74,8 +74,3 @@ def _check_supported(fitted: Fitted, settings: dict[str, Any]) -> None:
         raise fitted.refuse(setting="categorical or text features", instead="one-hot columns")
     if settings.get("monotone_constraints"):
         raise fitted.refuse(setting="monotone_constraints", instead="a model without them")
-
-
-def _leaves(model: Any, table: Any, largest: int) -> Leaves:
-    found = (np.asarray(model.calc_leaf_indexes(block)) for block in row_blocks(table))
-    return leaf_indices(found, row_count(table), largest)

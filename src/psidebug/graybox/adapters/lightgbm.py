@@ -14,12 +14,10 @@ import numpy.typing as npt
 
 from psidebug.errors import LearnerMismatch
 from psidebug.graybox.protocol import Floats
-from psidebug.graybox.trees.fitted import Fitted
 from psidebug.graybox.trees.loss import Sigmoid, Softmax
-from psidebug.graybox.trees.profile import Bag, Leaves, Profile, Tree, checked, leaf_indices, row_blocks
+from psidebug.graybox.trees.profile import Bag, Fitted, Leaves, Profile, Tree, checked, leaf_indices
 from psidebug.graybox.trees.start import Start
-from psidebug.graybox.trees.weighting import Weighting, one_hot
-from psidebug.task.tables import row_count
+from psidebug.graybox.trees.weighting import Weighting
 
 ROWS_PER_GENERATOR = 1024
 TAKES = frozenset({"many classes", "sparse", "missing", "weights"})
@@ -142,14 +140,13 @@ def _weighting(fitted: Fitted, scale_pos_weight: float) -> Weighting:
 def _start(fitted: Fitted, settings: dict[str, str], weighting: Weighting, columns: int) -> Start:
     if settings["boost_from_average"] != "1":
         return Start("constant", np.zeros(columns))
-    totals = weighting.start_totals(one_hot(fitted.codes[None, :], fitted.classes))
+    totals = fitted.totals(weighting)
     rule = Start("log_odds" if columns == 1 else "log_prior", np.zeros(columns))
-    return Start(rule.kind, rule.scores(totals)[:, 0])
+    return Start(rule.kind, rule.scores(totals[:, None])[:, 0])
 
 
 def _leaves(model: Any, table: Any, largest: int) -> Leaves:
-    found = (np.asarray(model.predict(block, pred_leaf=True)) for block in row_blocks(table))
-    return leaf_indices((f.reshape(len(f), -1) for f in found), row_count(table), largest)
+    return leaf_indices(lambda block: model.predict(block, pred_leaf=True), table, largest=largest)
 
 
 class _Bags:

@@ -12,12 +12,9 @@ import numpy as np
 
 from psidebug.errors import LearnerMismatch
 from psidebug.graybox.protocol import Floats
-from psidebug.graybox.trees.fitted import Fitted
 from psidebug.graybox.trees.loss import Sigmoid, Softmax
-from psidebug.graybox.trees.profile import Bag, Profile, Tree, checked, leaf_indices, row_blocks
+from psidebug.graybox.trees.profile import Bag, Fitted, Profile, Tree, checked, leaf_indices
 from psidebug.graybox.trees.start import Start, recognised
-from psidebug.graybox.trees.weighting import one_hot
-from psidebug.task.tables import row_count
 
 TAKES = frozenset({"many classes", "sparse", "weights"})
 
@@ -34,7 +31,8 @@ def profile(fitted: Fitted) -> Profile:
     learned = _learned_rows(fitted)
     weighting = fitted.weighting(None, rows=fitted.rows * learned)
     columns = model.estimators_.shape[1]
-    train, test = (_leaves(model, table) for table in (fitted.train, fitted.test))
+    largest = max(tree.tree_.node_count for tree in model.estimators_.ravel())
+    train, test = (leaf_indices(model.apply, table, largest=largest) for table in (fitted.train, fitted.test))
     bags = _bags(fitted, learned)
     rate = model.learning_rate * ((columns - 1) / columns if columns > 1 else 1.0)
     rounds, row = [], 0
@@ -47,7 +45,7 @@ def profile(fitted: Fitted) -> Profile:
             trees.append(tree)
             row += 1
         rounds.append(tuple(trees))
-    totals = weighting.start_totals(one_hot(fitted.codes[None, :], fitted.classes))[:, 0]
+    totals = fitted.totals(weighting)
     start = _start(model, totals)
     loss = Sigmoid() if columns == 1 else Softmax()
     made = Profile(tuple(rounds), start, loss, weighting, columns, fitted.codes, fitted.classes)
@@ -63,12 +61,6 @@ def _start(model: Any, totals: Floats) -> Start:
     return recognised(("log_odds",) if columns == 1 else ("centred",), value, totals)
 
 
-def _leaves(model: Any, table: Any) -> Any:
-    largest = max(tree.tree_.node_count for tree in model.estimators_.ravel())
-    found = (np.asarray(model.apply(block)).reshape(row_count(block), -1) for block in row_blocks(table))
-    return leaf_indices(found, row_count(table), largest)
-
-
 def _learned_rows(fitted: Fitted) -> Floats:
     """1 for the rows that trees were fitted on, 0 for those set aside to stop early."""
     model, count = fitted.model, len(fitted.codes)
@@ -76,17 +68,7 @@ def _learned_rows(fitted: Fitted) -> Floats:
         return np.ones(count)
     if not isinstance(model.random_state, int | np.integer):
         raise fitted.refuse(setting="early stopping and no integer random_state", instead="random_state=0")
-    from sklearn.model_selection import train_test_split
-
-    kept, _ = train_test_split(
-        np.arange(count),
-        random_state=model.random_state,
-        test_size=model.validation_fraction,
-        stratify=fitted.codes.astype(np.float64),
-    )
-    learned = np.zeros(count)
-    learned[kept] = 1.0
-    return learned
+    return fitted.rows_kept(apart=model.validation_fraction, random_state=model.random_state)
 
 
 def _bags(fitted: Fitted, learned: Floats) -> list[Bag | None]:

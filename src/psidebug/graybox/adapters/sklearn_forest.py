@@ -12,12 +12,10 @@ import numpy as np
 
 from psidebug.errors import LearnerMismatch
 from psidebug.graybox.protocol import Floats
-from psidebug.graybox.trees.fitted import Fitted
 from psidebug.graybox.trees.loss import Mean
-from psidebug.graybox.trees.profile import Leaves, Profile, Tree, checked, leaf_indices, row_blocks
+from psidebug.graybox.trees.profile import Fitted, Leaves, Profile, Tree, checked, leaf_indices
 from psidebug.graybox.trees.start import Start
 from psidebug.graybox.trees.weighting import Weighting
-from psidebug.task.tables import row_count
 
 TAKES = frozenset({"many classes", "sparse", "missing", "weights"})
 
@@ -30,7 +28,8 @@ def profile(fitted: Fitted) -> Profile:
     if getattr(model, "monotonic_cst", None) is not None:
         raise fitted.refuse(setting="monotonic_cst", instead="a model without it")
     members = list(getattr(model, "estimators_", [model]))
-    train, test = (_leaves(model, members, table) for table in (fitted.train, fitted.test))
+    largest = max(member.tree_.node_count for member in members)
+    train, test = (leaf_indices(model.apply, table, largest=largest) for table in (fitted.train, fitted.test))
     weighting = _weighting(fitted)
     trees = []
     for n, member in enumerate(members):
@@ -57,11 +56,6 @@ def _weighting(fitted: Fitted) -> Weighting:
     if fitted.model.class_weight == "balanced_subsample":
         return fitted.weighting("balanced")
     return fitted.weighting(fitted.model.class_weight)
-
-
-def _leaves(model: Any, members: list[Any], table: Any) -> Leaves:
-    found = (np.asarray(model.apply(block)).reshape(row_count(block), -1) for block in row_blocks(table))
-    return leaf_indices(found, row_count(table), max(member.tree_.node_count for member in members))
 
 
 def _bag(fitted: Fitted, member: Any, weighting: Weighting, leaves: Leaves) -> Floats | None:

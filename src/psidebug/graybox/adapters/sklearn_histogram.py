@@ -13,12 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from psidebug.graybox.protocol import Floats
-from psidebug.graybox.trees.fitted import Fitted
 from psidebug.graybox.trees.loss import Sigmoid, Softmax
-from psidebug.graybox.trees.profile import Profile, Tree, checked, leaf_indices, row_blocks
+from psidebug.graybox.trees.profile import Fitted, Profile, Tree, checked, leaf_indices
 from psidebug.graybox.trees.start import recognised
-from psidebug.graybox.trees.weighting import one_hot
-from psidebug.task.tables import Table, row_count
+from psidebug.task.tables import Table
 
 LEAST_HESSIAN = 1e-3  # the library's own constant
 TAKES = frozenset({"many classes", "missing", "weights"})
@@ -55,7 +53,7 @@ def profile(fitted: Fitted) -> Profile:
             )
             row += 1
         rounds.append(tuple(trees))
-    totals = weighting.start_totals(one_hot(fitted.codes[None, :], fitted.classes))[:, 0]
+    totals = fitted.totals(weighting)
     value = np.asarray(model._baseline_prediction, dtype=np.float64).ravel()
     start = recognised(("log_odds",) if columns == 1 else ("centred",), value, totals)
     loss = Sigmoid() if columns == 1 else Softmax()
@@ -77,8 +75,7 @@ def _leaves(model: Any, table: Table) -> Any:
         matrix = model._preprocess_X(block, reset=False)
         return np.column_stack([p.predict(matrix, bitsets, feature_map, 1) for p in asked])
 
-    found = (positions(block) for block in row_blocks(table))
-    return leaf_indices(found, row_count(table), max(len(p.nodes) for p in asked))
+    return leaf_indices(positions, table, largest=max(len(p.nodes) for p in asked))
 
 
 def _learned_rows(fitted: Fitted) -> Floats:
@@ -86,14 +83,4 @@ def _learned_rows(fitted: Fitted) -> Floats:
     model, count = fitted.model, len(fitted.codes)
     if int(model._predictors[0][0].nodes["count"][0]) == count:
         return np.ones(count)
-    from sklearn.model_selection import train_test_split
-
-    kept, _ = train_test_split(
-        np.arange(count),
-        test_size=model.validation_fraction,
-        stratify=fitted.codes.astype(np.float64),
-        random_state=model._random_seed,
-    )
-    learned = np.zeros(count)
-    learned[kept] = 1.0
-    return learned
+    return fitted.rows_kept(apart=model.validation_fraction, random_state=model._random_seed)

@@ -12,12 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from psidebug.graybox.trees.fitted import Fitted
 from psidebug.graybox.trees.loss import Sigmoid, Softmax
-from psidebug.graybox.trees.profile import Bag, Leaves, Profile, Tree, checked, leaf_indices, row_blocks
+from psidebug.graybox.trees.profile import Bag, Fitted, Leaves, Profile, Tree, checked, leaf_indices
 from psidebug.graybox.trees.start import Start, recognised
-from psidebug.graybox.trees.weighting import Weighting, one_hot
-from psidebug.task.tables import row_count
+from psidebug.graybox.trees.weighting import Weighting
 
 OBJECTIVES = ("binary:logistic", "multi:softprob", "multi:softmax")
 TAKES = frozenset({"many classes", "sparse", "missing", "weights"})
@@ -32,7 +30,7 @@ def profile(fitted: Fitted) -> Profile:
     grown = json.loads(booster.save_raw("json"))["learner"]["gradient_booster"]["model"]
     columns = max(int(config["learner_model_param"]["num_class"]), 1)
     largest = max(len(tree["left_children"]) for tree in grown["trees"])
-    train, test = (_leaves(model, table, largest) for table in (fitted.train, fitted.test))
+    train, test = (leaf_indices(model.apply, table, largest=largest) for table in (fitted.train, fitted.test))
     weighting, start = _weighting(fitted, config, columns)
     bags = _bags(fitted, config, len(train))
     parallel = int(config["gradient_booster"]["gbtree_model_param"]["num_parallel_tree"])
@@ -114,16 +112,11 @@ def _weighting(fitted: Fitted, config: dict[str, Any], columns: int) -> tuple[We
         return weighting, start
     for counted in (True, False):
         weighting = Weighting(fitted.rows, classes, start_uses_classes=counted)
-        totals = weighting.start_totals(one_hot(fitted.codes[None, :], fitted.classes))[:, 0]
+        totals = fitted.totals(weighting)
         start = recognised(("log_odds", "newton") if columns == 1 else ("centred", "log_prior"), base, totals)
         if start.kind != "constant":
             break
     return weighting, start
-
-
-def _leaves(model: Any, table: Any, largest: int) -> Leaves:
-    found = (np.asarray(model.apply(block)) for block in row_blocks(table))
-    return leaf_indices((f.reshape(len(f), -1) for f in found), row_count(table), largest)
 
 
 def _bags(fitted: Fitted, config: dict[str, Any], trees: int) -> list[Bag | None]:

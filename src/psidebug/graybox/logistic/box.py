@@ -101,20 +101,20 @@ class LogisticBox:
     @solved_once
     def effects(self, weights: Floats) -> Floats:
         """G[i, k] - G[i, y_i], G[i, k] = ρ_i s_i x_i · Σ_a A(Σ_tr u_tr x_t ⊗ (e_{y_t} - e_r))_a (-g_ia(k))."""
-        pull = self._step(self._test.gathered(self._signed(weights))[None])[0]
+        pull = self._step(self._test.gathered(self._signed(weights, self._right))[None])[0]
         return self._effects_of(pull, self._train.scores(pull))
 
     def coefficients(self, points: npt.NDArray[np.intp]) -> Floats:
         """c_tri(k) for these points, shape (K, points, K-1, N): many steps solved for at once."""
         free, width, classes = self._likelihood.free, self._train.width, self._likelihood.classes
         rows = self._test.take(points).combined(sp.eye_array(len(points), format="csr"))
-        signs = np.stack([self._signed(np.tile(unit, (len(self._right), 1)))[points] for unit in np.eye(classes - 1)])
+        signs = [self._signed(np.tile(unit, (len(points), 1)), self._right[points]) for unit in np.eye(classes - 1)]
         result = np.empty((classes, len(points), classes - 1, self._train.rows))
         size = max(1, CHUNK_BYTES // (8 * free * max(width, self._train.rows)))
         for rival in range(classes - 1):
             for start in range(0, len(points), size):
                 part = slice(start, start + size)
-                pulls = self._step(signs[rival, part, :, None] * rows[part, None, :])
+                pulls = self._step(signs[rival][part, :, None] * rows[part, None, :])
                 pulled = self._train.scores(pulls.reshape(-1, width)).reshape(self._train.rows, len(pulls), free)
                 for position, pull in enumerate(pulls):
                     effects = self._effects_of(pull, np.ascontiguousarray(pulled[:, position]))
@@ -198,6 +198,6 @@ class LogisticBox:
         scores = moved if moved.shape[2] > 1 else np.concatenate([np.zeros_like(moved), moved], axis=2)
         return margins_of(scores.transpose(1, 0, 2), right)
 
-    def _signed(self, weights: Floats) -> Floats:
+    def _signed(self, weights: Floats, right: npt.NDArray[np.intp]) -> Floats:
         """Σ_r u_tr (e_{y_t} - e_r) for the free classes, shape (points, F)."""
-        return by_class(weights, self._right)[:, self._likelihood.classes - self._likelihood.free :]
+        return by_class(weights, right)[:, self._likelihood.classes - self._likelihood.free :]

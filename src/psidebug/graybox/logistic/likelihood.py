@@ -28,7 +28,7 @@ from psidebug.task.labels import Codes
 
 
 @dataclass(frozen=True, eq=False)
-class Softmax:
+class Multinomial:
     """p_ik = exp z_ik / Σ_l exp z_il: K ≥ 3 free classes with one Hessian."""
 
     classes: int
@@ -128,4 +128,4 @@ class Separate:
         return 2.0 * np.abs(probabilities - self.targets(labels))
 
 
-Likelihood = Softmax | Separate
+Likelihood = Multinomial | Separate

@@ -25,7 +25,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import expit
 
-from psidebug.graybox.logistic.likelihood import Separate, Softmax
+from psidebug.graybox.logistic.likelihood import Multinomial, Separate
 from psidebug.graybox.logistic.newton import NewtonStep
 from psidebug.graybox.logistic.objective import Objective
 from psidebug.graybox.logistic.quadratic import Quadratic
@@ -121,7 +121,7 @@ def _across_sigmoids(
 
 
 def _between_classes(
-    likelihood: Softmax, objective: Objective, probabilities: Floats, lengths: Floats, labels: Codes
+    likelihood: Multinomial, objective: Objective, probabilities: Floats, lengths: Floats, labels: Codes
 ) -> Moves:
     """Move k takes the row from its label y to k, along (e_k - e_y)/√2."""
     p, q = probabilities, _of_given(probabilities, labels)

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 
 from psidebug.errors import LearnerMismatch, UnsupportedLearner
-from psidebug.graybox.logistic.likelihood import Likelihood, Separate, Softmax
+from psidebug.graybox.logistic.likelihood import Likelihood, Multinomial, Separate
 from psidebug.graybox.logistic.objective import Objective, Solved
 from psidebug.graybox.protocol import Floats
 from psidebug.task.task import Task
@@ -51,7 +51,7 @@ def _logistic_regression(model: Any, task: Task) -> Objective:
     if task.encoding.size == 2 or one_against_rest:
         likelihood = Separate(task.encoding.size, kappa)
     else:
-        likelihood = Softmax(task.encoding.size, kappa)
+        likelihood = Multinomial(task.encoding.size, kappa)
     theta = _theta(model, likelihood)
     shape = np.broadcast_to(np.reshape(strength, (-1, 1)), theta.shape)
     penalty = _without_intercept(model, shape)

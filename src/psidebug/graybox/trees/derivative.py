@@ -22,15 +22,15 @@ it is taken where labels are a little uncertain, in the mean world of a noise ra
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
 from psidebug.graybox.protocol import Floats, Worlds, solved_once
-from psidebug.graybox.trees.ensemble import SOFTNESS, Ensemble
-from psidebug.graybox.trees.refit import in_memory
-from psidebug.graybox.trees.reverse import Reverse
-from psidebug.graybox.trees.tangent import tangent
-from psidebug.graybox.trees.trace import trace_at
+from psidebug.graybox.trees.ensemble import SOFTNESS, Ensemble, Points, Trace, trace_at
+from psidebug.graybox.trees.passes import Step, added, blocks, leaf_sums, shifted
+from psidebug.graybox.trees.profile import Tree
 from psidebug.graybox.trees.weighting import one_hot
 from psidebug.task.task import Task
 
@@ -45,8 +45,7 @@ class LeafDerivative:
         self.notes = self.ensemble.profile.notes
         self.actual = self.ensemble.actual
         profile = self.ensemble.profile
-        given = one_hot(profile.given[None, :], profile.classes)
-        self._at = (1.0 - softness) * given + softness * (1.0 - given) / (profile.classes - 1)
+        self._at = (1.0 - softness) * profile.labels + softness * (1.0 - profile.labels) / (profile.classes - 1)
         self._traced = trace_at(profile, self._at) if softness else self.ensemble.traced
 
     @solved_once
@@ -62,12 +61,191 @@ class LeafDerivative:
     def margins(self, worlds: Worlds, points: npt.NDArray[np.intp] | None = None) -> Floats:
         """Actual margins plus the tangent of each world."""
         watched = slice(None) if points is None else points
-        profile = self.ensemble.profile
-        given = one_hot(profile.given[None, :], profile.classes)
-        parts = [
-            self.ensemble.moved(
-                tangent(self._traced, self._at, one_hot(some, profile.classes) - given, watched), watched
-            )
-            for some in in_memory(worlds, profile.classes)
+        ensemble, classes = self.ensemble, self.ensemble.profile.classes
+
+        def moved(some: Worlds) -> Floats:
+            change = one_hot(some, classes) - ensemble.profile.labels
+            return ensemble.moved(tangent(self._traced, self._at, change, watched), watched)
+
+        return ensemble.in_batches(worlds, watched, moved)
+
+
+def tangent(traced: Trace, given: Floats, change: Floats, points: Points) -> Floats:
+    """Δf (columns, points, worlds) of the test scores for changes (K, N, worlds) of the given labels (K, N, 1)."""
+    profile = traced.profile
+    in_trees, in_start = profile.weighting.moved(given, change)
+    totals = profile.weighting.start_totals(given)[:, 0]
+    start = profile.start.slopes(totals) @ in_start
+    weight = in_trees.sum(axis=0)
+    target = in_trees[profile.classes - profile.columns :]
+    x = np.repeat(profile.loss.carried(traced.labels.start)[:, None, :], len(profile.given), axis=1)
+    moved = np.repeat(start[:, None, :], len(profile.given), axis=1)
+    watched = np.arange(profile.test_size)[points]
+    result = np.repeat(start[:, None, :], len(watched), axis=1)
+    for trees, made in zip(profile.rounds, traced.steps, strict=True):
+        sizes = _tangent_round(traced, trees, made, x, moved, weight, target)
+        for tree, steps, size in zip(trees, made, sizes, strict=True):
+            if not tree.fixed:
+                moved[tree.column] += np.take(tree.rate * size, tree.train, axis=0)
+                result[tree.column] += np.take(tree.rate * size, tree.test[watched], axis=0)
+            profile.loss.add(x[tree.column], profile.loss.step(added(tree, steps)), tree.train)
+    return result
+
+
+def _tangent_round(
+    traced: Trace,
+    trees: Sequence[Tree],
+    made: Sequence[Sequence[Step]],
+    x: Floats,
+    moved: Floats,
+    weight: Floats,
+    target: Floats,
+) -> list[Floats]:
+    """ΔΣd by tree, shape (leaves, worlds) each."""
+    worlds = moved.shape[2]
+    sizes = [np.zeros((len(tree.values), worlds)) for tree in trees]
+    for number in range(max(len(steps) for steps in made)):
+        now = [steps[number] for steps in made]
+        G = [np.zeros_like(size) for size in sizes]
+        H = [np.zeros_like(size) for size in sizes]
+        for block in blocks(x.shape[1], worlds):
+            _add_tangent_sums(traced, trees, now, sizes if number else None, x, moved, weight, target, block, G, H)
+        for size, step, g, h in zip(sizes, now, G, H, strict=True):
+            size -= np.where(step.live, (g + step.size * h) / step.divisor, 0.0)
+    return sizes
+
+
+def _add_tangent_sums(
+    traced: Trace,
+    trees: Sequence[Tree],
+    now: Sequence[Step],
+    sizes: Sequence[Floats] | None,
+    x: Floats,
+    moved: Floats,
+    weight: Floats,
+    target: Floats,
+    block: slice,
+    G: Sequence[Floats],
+    H: Sequence[Floats],
+) -> None:
+    loss = traced.profile.loss
+    p = loss.probability(shifted(loss, x[:, block], trees, [step.before for step in now], block))
+    p_moved = loss.moved(p, _moved(moved[:, block], trees, sizes, block))
+    q, slope, a = loss.curvature(p), loss.curvature_slope(p), traced.labels.weight[block]
+    for tree, gradient_sum, hessian_sum in zip(trees, G, H, strict=True):
+        if tree.fixed:
+            continue
+        c = tree.column
+        g = weight[block] * p[c] - target[c, block] + a * p_moved[c]
+        h = loss.scale * (weight[block] * q[c] + a * slope[c] * p_moved[c])
+        gradients, hessians = leaf_sums(tree, block, g, h, len(gradient_sum))
+        gradient_sum += gradients
+        hessian_sum += hessians
+
+
+def _moved(change: Floats, trees: Sequence[Tree], sizes: Sequence[Floats] | None, block: slice) -> Floats:
+    """Change of the scores at which a step is taken: earlier steps of the same trees have moved them too."""
+    if sizes is None:
+        return change
+    change = change.copy()
+    for tree, size in zip(trees, sizes, strict=True):
+        change[tree.column] += np.take(size, tree.train[block], axis=0)
+    return change
+
+
+class Reverse:
+    """The state of one pass backwards: scores of the current round (carried as x), pulls φ on them, ā and W̄ so far."""
+
+    def __init__(self, traced: Trace, u: Floats) -> None:
+        """``u`` (columns, points) are the pulls on the test scores."""
+        self._traced, self._u = traced, u
+        self._x = traced.profile.loss.carried(traced.train[:, :, None])
+        self._phi = np.zeros_like(traced.train)
+        self._on_weight = np.zeros(traced.train.shape[1])
+        self._on_target = np.zeros_like(traced.train)
+
+    def run(self) -> tuple[Floats, Floats]:
+        """Pulls on W (K, N), those on a included, and on the first score (columns,)."""
+        profile = self._traced.profile
+        on_value: list[Floats] | None = None
+        earlier = [*reversed(profile.rounds[:-1]), ()]
+        for trees, made, before in zip(reversed(profile.rounds), reversed(self._traced.steps), earlier, strict=True):
+            on_value = self._round(trees, made, on_value, before)
+        on_weights = np.repeat(self._on_weight[None, :], profile.classes, axis=0)
+        on_weights[profile.classes - profile.columns :] += self._on_target
+        return on_weights, self._u.sum(axis=1) + self._phi.sum(axis=1)
+
+    def _round(
+        self,
+        trees: Sequence[Tree],
+        made: Sequence[Sequence[Step]],
+        phi_sums: list[Floats] | None,
+        before: Sequence[Tree],
+    ) -> list[Floats]:
+        """Go back over one round; returns Σ φ by leaf of the round before it, taken while the rows are at hand."""
+        loss = self._traced.profile.loss
+        undone = [loss.step(-added(tree, steps)) for tree, steps in zip(trees, made, strict=True)]
+        from_test = [np.bincount(tree.test, self._u[tree.column], len(tree.values)) for tree in trees]
+        from_train = [np.zeros(len(tree.values)) for tree in trees] if phi_sums is None else phi_sums
+        on_value: list[Floats] = [
+            np.asarray(tree.rate * (t + i), dtype=np.float64)
+            for tree, t, i in zip(trees, from_test, from_train, strict=True)
         ]
-        return np.concatenate(parts) if parts else self.actual[watched][None][:0]
+        last = max(len(steps) for steps in made) - 1
+        phi_before = [np.zeros(len(tree.values)) for tree in before]
+        for number in range(last, -1, -1):
+            now = [steps[number] for steps in made]
+            pulls = [_pull(step, d, loss.scale) for step, d in zip(now, on_value, strict=True)]
+            inner = [np.zeros_like(d) for d in on_value]
+            for block in blocks(self._x.shape[1], 1):
+                leaves = [tree.train[block].astype(np.intp) for tree in trees]
+                if number == last:
+                    for tree, step, at in zip(trees, undone, leaves, strict=True):
+                        loss.add(self._x[tree.column, block], step, at)
+                on_scores = self._block(trees, now, pulls, block, leaves)
+                self._phi[:, block] += on_scores
+                if number:
+                    for tree, total, at in zip(trees, inner, leaves, strict=True):
+                        total += np.bincount(at, on_scores[tree.column], len(total))
+                else:
+                    for tree, total in zip(before, phi_before, strict=True):
+                        total += np.bincount(tree.train[block], self._phi[tree.column, block], len(total))
+            # An earlier step of the same tree also moves the scores at which this one was taken.
+            on_value = [np.asarray(d + total) for d, total in zip(on_value, inner, strict=True)]
+        return phi_before
+
+    def _block(
+        self,
+        trees: Sequence[Tree],
+        now: Sequence[Step],
+        pulls: Sequence[tuple[Floats, Floats]],
+        block: slice,
+        leaves: Sequence[npt.NDArray[np.intp]],
+    ) -> Floats:
+        """Add to ā and W̄ of a block of rows; returns the pulls on its scores (columns, rows)."""
+        loss, a = self._traced.profile.loss, self._traced.labels.weight[block, 0]
+        p = loss.probability(shifted(loss, self._x[:, block], trees, [step.before for step in now], block))[:, :, 0]
+        q, slope = loss.curvature(p), loss.curvature_slope(p)
+        on_p = np.zeros_like(p)
+        for tree, (on_g, on_h), at in zip(trees, pulls, leaves, strict=True):
+            if tree.fixed:
+                continue
+            c = tree.column
+            g, h = np.take(on_g, at), np.take(on_h, at)
+            if tree.bag is not None:
+                g *= tree.bag[block]
+                h *= tree.bag[block]
+            self._on_target[c, block] -= g
+            self._on_weight[block] += p[c] * g
+            self._on_weight[block] += q[c] * h
+            h *= slope[c]
+            g += h
+            g *= a
+            on_p[c] += g
+        return loss.moved(p, on_p)
+
+
+def _pull(step: Step, on_step: Floats, scale: float) -> tuple[Floats, Floats]:
+    """Ḡ and κ H̄ by leaf."""
+    on_g = np.where(step.live[:, 0], -on_step / step.divisor[:, 0], 0.0)
+    return on_g, scale * on_g * step.size[:, 0]

@@ -4,26 +4,50 @@ A margin is m_tr = F_{y_t} - F_r over the class scores F: the column scores f th
 for a forest, the logarithm of its mean probabilities smoothed by a (``margins.log_shares``). The linear forms need
 the slope of F: 1, or 1/(f + a) for a forest. It is taken where labels are a little uncertain, as the leaf derivative
 is: with each given label at weight 1 - ``SOFTNESS``, a mean p of labels is (1 - softness) p + softness (1 - p)/(K - 1).
+
+The trace is the walk for the given labels: the leaf values of the rule beside those of the model. They agree when
+model, rows, labels and weights belong together. If they do not, every gray box made from them would be about another
+model than the user's, so this is where such a pair is refused.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from psidebug.errors import LearnerMismatch
 from psidebug.graybox.adapters import profile_of
-from psidebug.graybox.protocol import Floats
+from psidebug.graybox.protocol import Floats, Worlds
+from psidebug.graybox.trees.passes import Step, WeighedLabels, added, walk, weighed
 from psidebug.graybox.trees.profile import Profile
-from psidebug.graybox.trees.trace import Trace, trace
 from psidebug.margins import SMOOTHING, by_class, log_shares, margins_of
 from psidebug.task import learner as learners
 from psidebug.task.labels import Codes
 from psidebug.task.task import Task
 
 SOFTNESS = 0.05
+NUMBERS_AT_ONCE = 4_000_000  # classes × rows × worlds held in memory at a time
+AGREEMENT = 1e-3
+"""Largest gap allowed between a leaf value and the rule's, as a share of the largest leaf value of that tree."""
+AGREEMENT_OF_SEVERAL_STEPS = 1e-2
+"""The same for trees of several Newton steps: a library may shorten the last of them where the loss no longer falls."""
 Points = npt.NDArray[np.intp] | slice
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """The given labels as the trees saw them, every Newton step, and the scores at the end."""
+
+    profile: Profile
+    labels: WeighedLabels
+    steps: list[list[list[Step]]]
+    train: Floats
+    """Final training scores, shape (columns, N)."""
+    test: Floats
+    """Final test scores, shape (columns, points)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +83,12 @@ class Ensemble:
         classes = np.moveaxis(self._classes(change), (2, 1, 0), (0, 1, 2)) * self.slope[points]
         return np.asarray(self.actual[points] + margins_of(classes, self.right[points]))
 
+    def in_batches(self, worlds: Worlds, points: Points, margins: Callable[[Worlds], Floats]) -> Floats:
+        """The margins (worlds, points, K-1) of all worlds, as many at a time as memory has room for."""
+        at_once = max(NUMBERS_AT_ONCE // max(worlds.shape[1] * self.profile.classes, 1), 1)
+        parts = [margins(worlds[begin : begin + at_once]) for begin in range(0, len(worlds), at_once)]
+        return np.concatenate(parts) if parts else self.actual[points][None][:0]
+
     def gathered(self, weights: Floats) -> Floats:
         """u with Σ_tr weights_tr ∂m_tr = Σ_ct u_ct ∂f_ct, shape (columns, points)."""
         pull = by_class(weights, self.right) * self.slope
@@ -70,6 +100,45 @@ class Ensemble:
 
     def _classes(self, scores: Floats) -> Floats:
         return scores if self.profile.columns > 1 else np.concatenate([np.zeros_like(scores), scores])
+
+
+def trace(profile: Profile, name: str) -> Trace:
+    """Walk over the trees with the given labels; refuse a model whose leaf values are not those of these labels."""
+    traced = trace_at(profile, profile.labels)
+    _check(profile, traced.labels.start, traced.steps, name)
+    return traced
+
+
+def trace_at(profile: Profile, labels: Floats) -> Trace:
+    """The walk for these labels (K, N, 1), fractions allowed."""
+    seen = weighed(profile, labels)
+    test, steps, train = walk(profile, seen, slice(None))
+    return Trace(profile, seen, steps, train[:, :, 0], test[:, :, 0])
+
+
+def _check(profile: Profile, start: Floats, steps: list[list[list[Step]]], name: str) -> None:
+    if not np.allclose(start[:, 0], profile.start.value, rtol=AGREEMENT, atol=AGREEMENT):
+        raise LearnerMismatch(_refusal(name, "its first score is not theirs"))
+    for number, (trees, made) in enumerate(zip(profile.rounds, steps, strict=True)):
+        for tree, taken in zip(trees, made, strict=True):
+            if tree.fixed:
+                continue
+            s = added(tree, taken)[:, 0]
+            used = np.bincount(tree.train, minlength=len(s)) > 0
+            gap = np.abs(s - tree.values)[used].max(initial=0.0)
+            share = AGREEMENT if tree.steps == 1 else AGREEMENT_OF_SEVERAL_STEPS
+            # A tree late in a separable task has leaf values of rounding size: an absolute floor for those.
+            if not gap <= share * np.abs(tree.values[used]).max(initial=0.0) + 1e-6:
+                raise LearnerMismatch(
+                    _refusal(name, f"in round {number} a leaf value differs from theirs by {gap:.2g}")
+                )
+
+
+def _refusal(name: str, finding: str) -> str:
+    return (
+        f"this {name} was not fitted on the rows, labels and weights given: {finding}. Give exactly the data it was "
+        f"fitted on (with its sample_weight, and without an init_score or base margin), or give the model unfitted."
+    )
 
 
 def _slope(profile: Profile, traced: Trace) -> Floats:

@@ -21,7 +21,6 @@ from psidebug.graybox.protocol import Floats, Worlds, solved_once
 from psidebug.graybox.trees.ensemble import Ensemble
 from psidebug.graybox.trees.passes import Step, added, blocks, sum_by_leaf
 from psidebug.graybox.trees.profile import Tree
-from psidebug.graybox.trees.refit import in_memory
 from psidebug.task.labels import Codes
 from psidebug.task.task import Task
 
@@ -64,8 +63,7 @@ class Leaf:
     def margins(self, worlds: Worlds, points: npt.NDArray[np.intp] | None = None) -> Floats:
         """Actual margins plus the effects of the labels that differ."""
         watched = slice(None) if points is None else points
-        parts = [self._margins(some, watched) for some in in_memory(worlds, self.ensemble.profile.classes)]
-        return np.concatenate(parts) if parts else self.actual[watched][None][:0]
+        return self.ensemble.in_batches(worlds, watched, lambda some: self._margins(some, watched))
 
     def _margins(self, worlds: Worlds, points: Rows) -> Floats:
         profile = self.ensemble.profile

@@ -84,11 +84,23 @@ class CarriedAsScores:
         x += np.take(step, leaves, axis=0)
 
 
-class Sigmoid:
-    """Log loss of two classes with one column of scores, carried as e^-f."""
+class LogLoss:
+    """q = p (1 - p): the diagonal of the Hessian, which is all that libraries use of it."""
 
     def __init__(self, scale: float = 1.0) -> None:
         self.scale = scale
+
+    def curvature(self, p: Floats) -> Floats:
+        """p (1 - p)."""
+        return p - p * p
+
+    def curvature_slope(self, p: Floats) -> Floats:
+        """1 - 2p."""
+        return 1.0 - 2.0 * p
+
+
+class Sigmoid(LogLoss):
+    """Log loss of two classes with one column of scores, carried as e^-f."""
 
     def carried(self, f: Floats) -> Floats:
         """e^-f."""
@@ -114,38 +126,19 @@ class Sigmoid:
         p = x + 1.0
         return np.divide(1.0, p, out=p)
 
-    def curvature(self, p: Floats) -> Floats:
-        """p (1 - p)."""
-        return p - p * p
-
-    def curvature_slope(self, p: Floats) -> Floats:
-        """1 - 2p."""
-        return 1.0 - 2.0 * p
-
     def moved(self, p: Floats, change: Floats) -> Floats:
         """p (1 - p) · change."""
         return (p - p * p) * change
 
 
-class Softmax(CarriedAsScores):
-    """Log loss of K classes with K columns of scores; the Hessian is the diagonal one that libraries use."""
-
-    def __init__(self, scale: float = 1.0) -> None:
-        self.scale = scale
+class Softmax(CarriedAsScores, LogLoss):
+    """Log loss of K classes with K columns of scores."""
 
     def probability(self, x: Floats) -> Floats:
         """e^x_c / Σ_j e^x_j."""
         p = np.exp(x - x.max(axis=0, keepdims=True))
         p /= p.sum(axis=0, keepdims=True)
         return np.asarray(p)
-
-    def curvature(self, p: Floats) -> Floats:
-        """p (1 - p)."""
-        return p - p * p
-
-    def curvature_slope(self, p: Floats) -> Floats:
-        """1 - 2p."""
-        return 1.0 - 2.0 * p
 
     def moved(self, p: Floats, change: Floats) -> Floats:
         """p_c (change_c - Σ_j p_j change_j)."""

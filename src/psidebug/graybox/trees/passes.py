@@ -39,7 +39,7 @@ class Step:
 
 
 @dataclass(frozen=True, eq=False)
-class Labels:
+class WeighedLabels:
     """The labels of some worlds as the trees see them."""
 
     weight: Floats
@@ -50,11 +50,11 @@ class Labels:
     """f_0, shape (columns, worlds)."""
 
 
-def weighed(profile: Profile, labels: Floats) -> Labels:
+def weighed(profile: Profile, labels: Floats) -> WeighedLabels:
     """Labels (K, N, worlds), fractions allowed, with the profile's weights."""
     W = profile.weighting.weighted(labels)
     start = profile.start.scores(profile.weighting.start_totals(labels))
-    return Labels(W.sum(axis=0), W[W.shape[0] - profile.columns :], start)
+    return WeighedLabels(W.sum(axis=0), W[W.shape[0] - profile.columns :], start)
 
 
 def blocks(rows: int, worlds: int) -> Iterator[slice]:
@@ -82,7 +82,7 @@ def leaf_sums(tree: Tree, block: slice, g: Floats, h: Floats, count: int) -> tup
 
 
 def walk(
-    profile: Profile, labels: Labels, points: npt.NDArray[np.intp] | slice
+    profile: Profile, labels: WeighedLabels, points: npt.NDArray[np.intp] | slice
 ) -> tuple[Floats, list[list[list[Step]]], Floats]:
     """Test scores (columns, points, worlds), every step by round and tree, and the final training scores."""
     x = np.repeat(profile.loss.carried(labels.start)[:, None, :], len(profile.given), axis=1)
@@ -109,7 +109,7 @@ def added(tree: Tree, steps: Sequence[Step]) -> Floats:
 
 
 def _round(
-    profile: Profile, trees: Sequence[Tree], x: Floats, labels: Labels, pending: list[tuple[Tree, Floats]]
+    profile: Profile, trees: Sequence[Tree], x: Floats, labels: WeighedLabels, pending: list[tuple[Tree, Floats]]
 ) -> list[list[Step]]:
     made: list[list[Step]] = [[] for _ in trees]
     for number in range(max(tree.steps for tree in trees)):
@@ -137,7 +137,7 @@ def _add_sums(
     profile: Profile,
     trees: Sequence[Tree],
     x: Floats,
-    labels: Labels,
+    labels: WeighedLabels,
     before: Sequence[Floats | None],
     block: slice,
     G: Sequence[Floats],

@@ -1,4 +1,4 @@
-"""``Profile``: what is kept of one ordinary fit of a tree ensemble.
+"""What an adapter is given, ``Fitted``, and what it makes of that, ``Profile``: all that is kept of one ordinary fit.
 
 The score of row x in column c is  f_c(x) = f_0c + Σ_{trees n of column c} s_n[leaf_n(x)]. The rounds are kept apart
 since all trees of one round see the same residuals. Leaf indices are stored in the smallest integer type that holds
@@ -7,19 +7,19 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.model_selection import train_test_split
 
-from psidebug.errors import LearnerMismatch
+from psidebug.errors import LearnerMismatch, UnsupportedLearner
 from psidebug.graybox.protocol import Floats
-from psidebug.graybox.trees.fitted import Fitted
 from psidebug.graybox.trees.loss import Loss
 from psidebug.graybox.trees.start import Start
-from psidebug.graybox.trees.weighting import Weighting
+from psidebug.graybox.trees.weighting import Weighting, one_hot
 from psidebug.task.labels import Codes
 from psidebug.task.tables import Table, is_frame, row_count, take
 
@@ -27,6 +27,67 @@ Leaves = npt.NDArray[np.unsignedinteger[Any]]
 Bag = npt.NDArray[Any]  # of the smallest type that holds it: 0 or 1 under subsampling, weights under a bootstrap
 TOLERANCE = 1e-5
 ROWS_AT_ONCE = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A fitted tree ensemble with its data, features as the estimator itself sees them (after a Pipeline's steps)."""
+
+    model: Any
+    train: Table
+    test: Table
+    codes: Codes
+    """Training labels in the order of the model's own classes."""
+    classes: int
+    sample_weight: Floats | None
+
+    @property
+    def name(self) -> str:
+        """The estimator's class, for messages."""
+        return type(self.model).__name__
+
+    @property
+    def rows(self) -> Floats:
+        """Sample weights, 1 where none were given."""
+        if self.sample_weight is None:
+            return np.ones(len(self.codes))
+        return np.asarray(self.sample_weight, dtype=np.float64)
+
+    def refuse(self, *, setting: str, instead: str) -> UnsupportedLearner:
+        """The error for a setting under which leaf values do not follow the labels in a way Psi knows."""
+        return UnsupportedLearner(
+            f"{self.name} with {setting} has no tree gray box. Use {instead}, or graybox='retrain', which takes any "
+            f"classifier."
+        )
+
+    def weighting(self, class_weight: Any, *, rows: Floats | None = None) -> Weighting:
+        """Weights under scikit-learn's ``class_weight``: None, "balanced", or a number by class label."""
+        s = self.rows if rows is None else rows
+        if class_weight is None:
+            return Weighting(s, np.ones(self.classes))
+        if isinstance(class_weight, str) and class_weight == "balanced":
+            counts = np.bincount(self.codes, minlength=self.classes)
+            return Weighting(s, len(self.codes) / (self.classes * np.maximum(counts, 1e-12)), balanced=True)
+        if not isinstance(class_weight, dict):
+            raise self.refuse(setting=f"class_weight={class_weight!r}", instead="class_weight='balanced' or a dict")
+        labels = np.asarray(self.model.classes_).tolist()
+        return Weighting(s, np.array([float(class_weight.get(label, 1.0)) for label in labels]))
+
+    def totals(self, weighting: Weighting) -> Floats:
+        """S_k (K,), the class totals of the given labels from which a first score is made."""
+        return weighting.start_totals(one_hot(self.codes[None, :], self.classes))[:, 0]
+
+    def rows_kept(self, *, apart: float, random_state: Any) -> Floats:
+        """1 for the rows that scikit-learn's trees were fitted on, 0 for the share set apart to stop early (N,)."""
+        kept, _ = train_test_split(
+            np.arange(len(self.codes)),
+            test_size=apart,
+            random_state=random_state,
+            stratify=self.codes.astype(np.float64),
+        )
+        learned = np.zeros(len(self.codes))
+        learned[kept] = 1.0
+        return learned
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +143,11 @@ class Profile:
         return (tree for trees in self.rounds for tree in trees)
 
     @property
+    def labels(self) -> Floats:
+        """The given labels as shares of the classes, shape (K, N, 1)."""
+        return one_hot(self.given[None, :], self.classes)
+
+    @property
     def test_size(self) -> int:
         """Number of test rows."""
         return len(self.rounds[0][0].test)
@@ -102,7 +168,7 @@ def checked(profile: Profile, raw: Callable[[Table], Any], fitted: Fitted) -> Pr
     the training rows at most 20,000, evenly spaced.
     """
     for which, table in (("train", fitted.train), ("test", fitted.test)):
-        rows, some = sampled(table) if which == "train" else (slice(None), table)
+        rows, some = _sampled(table) if which == "train" else (slice(None), table)
         own = np.asarray(raw(some), dtype=np.float64).reshape(row_count(some), profile.columns)
         added = profile.scores(which, rows).T
         gap = float(np.abs(added - own).max(initial=0.0))
@@ -115,22 +181,26 @@ def checked(profile: Profile, raw: Callable[[Table], Any], fitted: Fitted) -> Pr
     return profile
 
 
-def leaf_indices(blocks: Iterable[npt.NDArray[Any]], rows: int, largest: int) -> Leaves:
-    """Leaf indices (trees, rows) from blocks (rows of the block, trees), in the smallest type that holds them."""
+def leaf_indices(apply: Callable[[Table], Any], table: Table, *, largest: int) -> Leaves:
+    """Leaf indices (trees, rows), in the smallest type that holds the ``largest``.
+
+    ``apply`` gives those of a block of rows, shape (rows, trees), or (rows,) for one tree.
+    """
     kind: Any = next(t for t in (np.uint8, np.uint16, np.uint32) if largest <= np.iinfo(t).max)
-    leaves: Leaves | None = None
+    count = row_count(table)
+    leaves: Leaves = np.empty((0, count), dtype=kind)
     done = 0
-    for block in blocks:
-        if leaves is None:
-            leaves = np.empty((block.shape[1], rows), dtype=kind)
+    for part in _row_blocks(table):
+        block = np.asarray(apply(part))
+        block = block.reshape(len(block), -1)
+        if not done:
+            leaves = np.empty((block.shape[1], count), dtype=kind)
         leaves[:, done : done + len(block)] = block.astype(kind).T  # small numbers are quicker to turn round
         done += len(block)
-    if leaves is None:
-        return np.empty((0, rows), dtype=kind)
     return leaves
 
 
-def row_blocks(table: Table, size: int = ROWS_AT_ONCE) -> Iterator[Table]:
+def _row_blocks(table: Table, size: int = ROWS_AT_ONCE) -> Iterator[Table]:
     """The table in blocks of rows, so that what a library returns about each fits in memory."""
     count = row_count(table)
     if count <= size:
@@ -141,7 +211,7 @@ def row_blocks(table: Table, size: int = ROWS_AT_ONCE) -> Iterator[Table]:
         yield take(table, np.arange(begin, end)) if is_frame(table) else table[begin:end]
 
 
-def sampled(table: Table, most: int = ROWS_AT_ONCE) -> tuple[slice, Table]:
+def _sampled(table: Table, most: int = ROWS_AT_ONCE) -> tuple[slice, Table]:
     """At most this many rows, evenly spaced: those whose scores are compared with the model's own."""
     rows = slice(0, row_count(table), max(1, -(-row_count(table) // most)))
     if rows.step == 1:
