@@ -107,8 +107,8 @@ def reopened(run: Run, spec: Spec) -> Session:
             f"the learner, fitted again, classifies {differ:.0%} of the test rows otherwise than in the run: it is "
             f"another learner, or another version of its library. Run debug again."
         )
-    # One that was chosen for the learner stays the same one; an object has to be given again.
-    named = findings.graybox if isinstance(spec.graybox, str) else spec.graybox
+    # The one that was chosen for the learner then is taken again; an object has to be given again.
+    named = findings.graybox if spec.graybox == run.spec.graybox == "auto" else spec.graybox
     return Session(task, None if findings.graybox is None else named)
 
 
