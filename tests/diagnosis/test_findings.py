@@ -62,7 +62,7 @@ def test_each_slice_has_the_effect_of_its_own_corrections(two_slices: psidebug.D
         assert (effect.corrected, effect.gain) == (each.corrected, each.gain)
 
 
-class Counted(LogisticRegression):
+class Counted(LogisticRegression):  # type: ignore[misc]
     """Remembers how many threads linear algebra had while it was fitted."""
 
     threads: list[int] = []  # noqa: RUF012

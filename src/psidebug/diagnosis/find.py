@@ -17,11 +17,10 @@ from psidebug.diagnosis.found import (
     label_findings,
     predictions_of,
 )
-from psidebug.diagnosis.notes import on_classes, on_estimates
 from psidebug.diagnosis.options import DEFAULT_RATE, graybox_of, stated_prior, symptom_of
 from psidebug.diagnosis.repair import Correction, best_of, enough_evidence, explanations_of, propose, retrained
 from psidebug.diagnosis.session import Session, one_thread
-from psidebug.diagnosis.verdict import verdict
+from psidebug.diagnosis.verdict import notes_on_classes, notes_on_estimates, verdict
 from psidebug.diagnosis.verification import Judge
 from psidebug.errors import NoWorldWithout, SymptomAbsent
 from psidebug.evidence.hypotheses import Hypothesis
@@ -97,7 +96,7 @@ def _one_round(task: Task, spec: Spec, origin: Origin, more: dict[str, str], tic
     found = _slices(task, judge, tried, best, labels, (box, prior, phi))
     correction = None if best is None else _verified(best, found)
     measured = _fidelity(box, task, labels, curve, tick) if spec.check_fidelity else None
-    notes = on_estimates(box, measured, estimates) + judge.notes + on_classes(task)
+    notes = notes_on_estimates(box, measured, estimates) + judge.notes + notes_on_classes(task)
     if not weighed and not one_class:
         notes += ("the test set is too small to say how likely each label is wrong; suspects are in the order of PS",)
     findings = Findings(
