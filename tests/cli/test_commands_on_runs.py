@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 import psidebug
+from psidebug import policy
 from psidebug.cli import COMMANDS
 from psidebug.cli.keys import KEYS
 from psidebug.report import summarise
@@ -216,6 +217,27 @@ def test_rows_to_verify_may_come_in_any_file(folder_with_run: Path, run: Run, tm
 def test_what_is_no_list_of_rows(folder_with_run: Path, tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "rows").write_text(text)
     assert said in failing(folder_with_run, "verify", "psi-run", "--rows", str(tmp_path / "rows"))
+
+
+def test_proved_means_the_same_as_in_the_diagnosis(
+    folder_with_run: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A slice that an explanation accuses needs less of a gain than rows that somebody names."""
+    assert run.findings.slices[0].accused
+    rows = tmp_path / "rows.txt"
+    members = run.findings.slices[0].members(run.data)
+    rows.write_text("\n".join(map(str, run.findings.labels.rows[members].tolist())))
+
+    def proved(*chosen: str) -> bool:
+        return bool(answer(folder_with_run, "verify", "psi-run", *chosen)["proved"])
+
+    assert proved("--slice", "1")
+    monkeypatch.setattr(policy, "LEAST_Z", float("inf"))
+    assert proved("--slice", "1")
+    assert proved(), "the correction of the run is the slice's"
+    assert not proved("--rows", str(rows))
+    monkeypatch.setattr(policy, "LEAST_Z_ACCUSED", float("inf"))
+    assert not proved("--slice", "1")
 
 
 def test_verify_fails_a_pipeline_on_proved_errors_alone(folder_with_run: Path, run: Run, tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ KEYS: dict[str, dict[str, str]] = {
         "correction": "its effect; null if there is nothing to correct",
         "at_random": "that of as many labels moved at random; null if it cannot be trained",
         "highest_loss": "that of as many labels of highest loss",
-        "proved": "whether the gain exceeds two standard errors",
+        "proved": "whether retraining proves it, by the same rule as the run itself",
         "failed": "whether it is proved, and more labels than `--fail-above` allows",
     },
     "verify, each effect": EFFECT,

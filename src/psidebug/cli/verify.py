@@ -46,13 +46,17 @@ def verify(
     from psidebug.store import load_run
 
     one_of(top=top, slice=slice_, rows=rows)
-    found = load_run(run)
+    found, accused = load_run(run), False
     if top is not None:
         labels = proposed(found, found.order[:top])
     elif slice_ is not None:
         labels = in_slice(found, slice_)
+        accused = found.findings.slices[slice_ - 1].accused
+    elif rows is not None:
+        labels = in_file(found, rows)
     else:
-        labels = corrections(found) if rows is None else in_file(found, rows)
+        labels = corrections(found)
+        accused = found.correction is not None and found.correction.slice is not None
     if not labels:
         if output.as_json:
             nothing = dict.fromkeys(("correction", "at_random", "highest_loss"))
@@ -65,7 +69,7 @@ def verify(
     with few_threads(len(ids)):
         effect = Diagnosis.saved(found).verify({ids[place]: label for place, label in labels.items()})
     correction = effect.correction
-    proved = correction.gain > 2 * correction.gain_error
+    proved = correction.proved(accused=accused)
     failed = fail_above is not None and proved and correction.corrected > allowed(fail_above, len(ids))
     if output.as_json:
         controls = {"at_random": effect.at_random, "highest_loss": effect.highest_loss}

@@ -18,12 +18,11 @@ from psidebug.diagnosis.found import (
     label_findings,
     predictions_of,
 )
-from psidebug.diagnosis.notes import on_classes, on_estimates
 from psidebug.diagnosis.options import graybox_of, stated_prior, symptom_of
 from psidebug.diagnosis.proof import Prover
 from psidebug.diagnosis.repair import Correction, best_of, enough_evidence, retrained
 from psidebug.diagnosis.session import Session, one_thread
-from psidebug.diagnosis.verdict import verdict
+from psidebug.diagnosis.verdict import notes_on_classes, notes_on_estimates, verdict
 from psidebug.errors import NoWorldWithout, SymptomAbsent
 from psidebug.evidence.compete import compete
 from psidebug.evidence.hypotheses import Hypothesis
@@ -87,7 +86,7 @@ def _one_round(task: Task, spec: Spec, origin: Origin, more: dict[str, str], tic
     found = _slices(prover, tried, best, labels, (box, prior, phi))
     correction = None if best is None else _verified(best, found)
     measured = _fidelity(box, task, labels, curve, tick) if spec.check_fidelity else None
-    notes = on_estimates(box, measured, estimates) + prover.notes + on_classes(task)
+    notes = notes_on_estimates(box, measured, estimates) + prover.notes + notes_on_classes(task)
     findings = Findings(
         encoding=task.encoding,
         labels=labels,

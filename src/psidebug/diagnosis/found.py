@@ -120,6 +120,7 @@ def found_slice(
         gain=effect.gain,
         test_error=effect.test_after.rate,
         proved=proved,
+        accused=of.hypothesis.likely,
     )
 
 

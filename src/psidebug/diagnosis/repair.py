@@ -40,14 +40,7 @@ class Correction:
     @property
     def proved(self) -> bool:
         """Whether the evidence is likely, and retraining proves the correction."""
-        paired = self.verified.test_change
-        return self.hypothesis.likely and policy.proved(
-            self.verified.gain,
-            self.verified.gain_error,
-            fixed=paired.fixed,
-            broken=paired.broken,
-            accused=bool(self.hypothesis.accused),
-        )
+        return self.hypothesis.likely and self.verified.proved(accused=bool(self.hypothesis.accused))
 
 
 def enough_evidence(task: Task) -> bool:

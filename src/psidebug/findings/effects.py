@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import binom
 
+from psidebug import policy
 from psidebug.inference.estimates import wilson_interval
 
 Mask = npt.NDArray[np.bool_]
@@ -118,6 +119,11 @@ class Verification:
         if self.validation_before is None or self.validation_after is None or self.validation_broken is None:
             return None
         return _change(self.validation_before, self.validation_after, self.validation_broken)
+
+    def proved(self, *, accused: bool) -> bool:
+        """Whether it proves the correction; ``accused`` if the rows are a slice that a likely explanation accuses."""
+        paired = self.test_change
+        return policy.proved(self.gain, self.gain_error, fixed=paired.fixed, broken=paired.broken, accused=accused)
 
     @property
     def p_value(self) -> float:

@@ -91,6 +91,8 @@ class FoundSlice:
     """What its best explanation corrects in it, and the verified effect of that."""
     proved: bool
     """Whether it is part of the verified correction."""
+    accused: bool = False
+    """Whether a likely explanation accuses it: a smaller gain proves a correction of it."""
 
     @property
     def condition(self) -> str:

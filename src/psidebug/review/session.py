@@ -9,8 +9,8 @@ from typing import Any, Protocol
 from psidebug.findings import Verification
 
 
-class Saveable(Protocol):
-    """A diagnosis that can be kept."""
+class Session(Protocol):
+    """Who can train with the labels that people have settled, and be kept as a run."""
 
     @property
     def verdict(self) -> str:
@@ -21,17 +21,13 @@ class Saveable(Protocol):
         """Write it as a run."""
         ...
 
-
-class Session(Protocol):
-    """Who can train with the labels that people have settled."""
-
     def retrain(self, labels: Mapping[int, Any]) -> Verification:
         """The learner trained with these labels, by position, in the place of the given ones."""
         ...
 
     def diagnose_again(
         self, known: Mapping[Any, Any], *, progress: Callable[[str, int, int], None] | None = None
-    ) -> Saveable:
+    ) -> Session:
         """A new diagnosis of the same rows, in which these labels, by row id, are facts."""
         ...
 
