@@ -42,7 +42,6 @@ def main() -> None:
     )
     shutil.rmtree(PLACE, ignore_errors=True)
     found.save(PLACE)
-    bug = found.explained()[0].test_row
     expected = {
         "verdict": found.verdict,
         "rows": found.suspects["row"].tolist(),
@@ -53,8 +52,7 @@ def main() -> None:
         "repaired": list(found.repaired_labels),
         "controls": str(found.controls),
         "curve": [] if found.curve is None else [point.corrected for point in found.curve.points],
-        "bug": bug,
-        "causes": found.causes(bug)["ps"].tolist(),
+        "causes": found.explained(1)[0].ps.tolist(),
         "fidelity": str(found.fidelity),
     }
     (PLACE / "expected.json").write_text(json.dumps(expected))

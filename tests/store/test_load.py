@@ -278,5 +278,5 @@ def test_a_run_of_schema_2_still_loads() -> None:
     assert run.data.metadata is not None
     assert run.curve is not None
     assert [point.corrected for point in run.curve.points] == expected["curve"]
-    assert run.causes(expected["bug"])["ps"].tolist() == expected["causes"]
+    assert run.explained(1)[0].ps.tolist() == expected["causes"]
     assert str(run.fidelity) == expected["fidelity"]

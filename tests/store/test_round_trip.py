@@ -19,7 +19,6 @@ import scipy.sparse as sp
 
 import psidebug
 from psidebug.diagnosis.found import best_of_each_slice
-from psidebug.errors import NotMisclassified, UnknownRow
 from psidebug.findings import Verification
 from psidebug.report import summarise
 from tests.conftest import Planted, refit
@@ -196,25 +195,16 @@ def test_the_causes_of_a_bug_are_those_that_explain_tells(diagnosis: psidebug.Di
     smallest = task.margins(task.learner, task.test).min(axis=1)
     explained = [each.test_row for each in run.explained()]
     assert explained == sorted(task.bugs.tolist(), key=lambda bug: smallest[bug])
-    bug = explained[0]
-    live = diagnosis.explain(bug).causes.head(20)
-    pd.testing.assert_frame_equal(run.causes(bug), live)
-    with pytest.raises(NotMisclassified, match="is no bug"):
-        run.causes(int(np.setdiff1d(np.arange(80), task.bugs)[0]))
-    with pytest.raises(NotMisclassified, match="is no bug"):
-        run.causes(1000)
+    first, live = run.explained(1)[0], diagnosis.explain(explained[0]).causes.head(20)
+    assert run.data.rows[first.positions].tolist() == live["row"].tolist()
+    np.testing.assert_array_equal(np.stack([first.ps, first.low, first.high]), live[["ps", "ps_low", "ps_high"]].T)
 
 
-def test_causes_that_were_not_kept(planted: Planted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_few_bugs_and_causes_are_kept(planted: Planted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("psidebug.diagnosis.diagnosis.BUGS_EXPLAINED", 2)
     monkeypatch.setattr("psidebug.diagnosis.causes.CAUSES_KEPT", 3)
     debugged(planted).save(tmp_path / "run")
-    run = psidebug.Diagnosis.load(tmp_path / "run")
-    explained = [each.test_row for each in run.explained()]
-    assert [len(run.causes(bug)) for bug in explained] == [3, 3]
-    other = next(bug for bug in run.findings.predictions.bugs.tolist() if bug not in explained)
-    with pytest.raises(UnknownRow, match="not kept"):
-        run.causes(other)
+    assert [len(each.positions) for each in psidebug.Diagnosis.load(tmp_path / "run").explained()] == [3, 3]
 
 
 class NotLinear:

@@ -7,14 +7,13 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-import narwhals as nw
 from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from psidebug.cli.tables import counted
+from psidebug.cli.tables import counted, records
 from psidebug.findings.answers import Answers
 from psidebug.task.labels import quoted
 
@@ -61,8 +60,8 @@ def as_data(found: Answers) -> dict[str, Any]:
         "bugs": len(found.found.predictions.bugs),
         "corrected": found.corrected,
         "error": {name: dict(zip(("before", "after"), pair, strict=True)) for name, pair in _errors(found)},
-        "slices": _records(found.slices, 100),
-        "suspects": _records(found.suspects, 100),
+        "slices": records(found.slices)[:100],
+        "suspects": records(found.suspects)[:100],
         "suspects_in_all": len(found.order),
         "settings": dict(found.settings),
     }
@@ -80,7 +79,7 @@ def say(console: Console, text: str, *, indent: int = INDENT) -> None:
 
 
 def _show_slices(console: Console, found: Answers) -> None:
-    slices = _records(found.slices, SLICES_SHOWN)
+    slices = records(found.slices)[:SLICES_SHOWN]
     if not slices or found.curve is None:
         return
     heading(console, "What the suspects have in common")
@@ -95,7 +94,7 @@ def _show_slices(console: Console, found: Answers) -> None:
 
 
 def _show_suspects(console: Console, found: Answers) -> None:
-    shown = _records(found.suspects, SUSPECTS_SHOWN)
+    shown = records(found.suspects)[:SUSPECTS_SHOWN]
     if not shown:
         return
     heading(
@@ -132,7 +131,3 @@ def _errors(found: Answers) -> list[tuple[str, tuple[float, float]]]:
     if effect.validation_before is not None and effect.validation_after is not None:
         errors.append(("validation", (effect.validation_before.rate, effect.validation_after.rate)))
     return errors
-
-
-def _records(frame: Any, most: int) -> list[dict[str, Any]]:
-    return list(nw.from_native(frame, eager_only=True).head(most).iter_rows(named=True))

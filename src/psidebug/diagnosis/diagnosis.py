@@ -24,7 +24,6 @@ from psidebug.evidence.hypotheses import Hypothesis
 from psidebug.findings.answers import Answers
 from psidebug.findings.effects import Controls, Verification
 from psidebug.findings.findings import Causes, Findings
-from psidebug.findings.frames import causes_frame
 from psidebug.graybox.protocol import GrayBox
 from psidebug.inference.estimates import Estimates
 from psidebug.spec import Spec
@@ -93,15 +92,6 @@ class Diagnosis(Answers):
     def explained(self, most: int = BUGS_EXPLAINED) -> tuple[Causes, ...]:
         """The bugs that are most confidently wrong, each with its first causes; :meth:`explain` says more of one."""
         return self.findings.causes[:most]
-
-    def causes(self, test_row: int) -> Any:
-        """Data frame of the first causes of one bug, best first; known of the most confidently wrong bugs."""
-        found = next((each for each in self.findings.causes if each.test_row == test_row), None)
-        if found is None and test_row not in self.found.predictions.bugs:
-            raise NotMisclassified(f"test row {test_row!r} is no bug of this diagnosis.")
-        if found is None:
-            raise UnknownRow(f"the causes of test row {test_row!r} were not kept: ask for them, by explain.")
-        return causes_frame(self.found, found)
 
     # ── who can find more ──
 

@@ -4,36 +4,19 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
-from psidebug.findings.findings import Causes, Findings, LabelFindings
+from psidebug.findings.findings import Findings, FoundExplanation, FoundSlice, LabelFindings, Point
 from psidebug.task.labels import Encoding
 from psidebug.task.tables import Table, frame_like
 
-SLICE_COLUMNS = {
-    "rows": np.intp,
-    "suspects": np.float64,
-    "ps": np.float64,
-    "z": np.float64,
-    "p_value": np.float64,
-    "corrected": np.intp,
-    "gain": np.float64,
-    "test_error": np.float64,
-}
-EXPLANATION_COLUMNS = {
-    "explanation": object,
-    "evidence": np.float64,
-    "charge": np.float64,
-    "corrected": np.intp,
-    "gain": np.float64,
-    "gain_error": np.float64,
-    "proved": bool,
-}
+KINDS = {"int": np.intp, "float": np.float64, "bool": bool, "str": object}
+"""Types of fields, as columns have them."""
 
 
 def library_for(table: Table) -> str:
@@ -44,23 +27,6 @@ def library_for(table: Table) -> str:
 def suspects_frame(findings: Findings) -> Any:
     """Every suspect, best first, with what is known of each."""
     return labels_frame(findings.labels, findings.encoding, findings.frames)
-
-
-def causes_frame(findings: Findings, causes: Causes) -> Any:
-    """The first causes of one bug: as the suspects, with the figures for this bug."""
-    labels, rows = findings.labels, causes.positions
-    own = replace(
-        labels,
-        rows=labels.rows[rows],
-        given=labels.given[rows],
-        proposed=causes.proposed,
-        ps=causes.ps,
-        ps_low=causes.low,
-        ps_high=causes.high,
-        p_wrong=labels.p_wrong[rows],
-        order=np.arange(len(rows)),
-    )
-    return labels_frame(own, findings.encoding, findings.frames)
 
 
 def labels_frame(labels: LabelFindings, encoding: Encoding, library: str) -> Any:
@@ -82,12 +48,12 @@ def slices_frame(findings: Findings) -> Any:
         "condition": np.array([each.condition for each in found], dtype=object),
         "given": findings.encoding.decode(np.array([each.given for each in found], dtype=np.intp)),
     }
-    return _frame(named | _columns(found, SLICE_COLUMNS), findings.frames)
+    return _frame(named | _columns(found, FoundSlice), findings.frames)
 
 
 def explanations_frame(findings: Findings) -> Any:
     """Every explanation that competed, and what retraining said."""
-    return _frame(_columns(findings.explanations, EXPLANATION_COLUMNS), findings.frames)
+    return _frame(_columns(findings.explanations, FoundExplanation), findings.frames)
 
 
 def curve_frame(findings: Findings) -> Any:
@@ -98,7 +64,7 @@ def curve_frame(findings: Findings) -> Any:
     effects = [point.verified for point in curve.points]
     validation = [each.validation_after for each in effects]
     columns = {
-        **_columns(curve.points, {"corrected": np.intp, "ps": np.float64, "p_wrong": np.float64}),
+        **_columns(curve.points, Point),
         "test_error": np.array([each.test_after.rate for each in effects]),
         "validation_error": np.array([float("nan") if each is None else each.rate for each in validation]),
         "chosen": np.arange(len(effects)) == curve.chosen,
@@ -106,9 +72,12 @@ def curve_frame(findings: Findings) -> Any:
     return _frame(columns, findings.frames)
 
 
-def _columns(values: Sequence[Any], kinds: Mapping[str, Any]) -> dict[str, Any]:
-    """Attributes of values as columns of these kinds."""
-    return {name: np.array([getattr(each, name) for each in values], dtype=kind) for name, kind in kinds.items()}
+def _columns(values: Sequence[Any], kind: type) -> dict[str, Any]:
+    """The plain fields of values of this dataclass as columns; the label and the mark of a slice are told otherwise."""
+    plain = {each.name: KINDS[str(each.type)] for each in fields(kind) if str(each.type) in KINDS}
+    if kind is FoundSlice:
+        del plain["given"], plain["proved"]
+    return {name: np.array([getattr(each, name) for each in values], dtype=dtype) for name, dtype in plain.items()}
 
 
 def _frame(columns: Mapping[str, Any], library: str) -> Any:
