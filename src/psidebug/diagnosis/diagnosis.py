@@ -19,7 +19,7 @@ from psidebug.diagnosis.found import label_findings, origin_of
 from psidebug.diagnosis.options import check_spec
 from psidebug.diagnosis.repair import Correction
 from psidebug.diagnosis.session import Session, one_thread, reopened, settled
-from psidebug.errors import NotMisclassified, UnknownOption, UnknownRow
+from psidebug.errors import NotMisclassified, UnknownOption
 from psidebug.evidence.hypotheses import Hypothesis
 from psidebug.findings.answers import Answers
 from psidebug.findings.effects import Controls, Verification
