@@ -28,6 +28,7 @@ def test_rounds_go_on_from_what_was_corrected_and_end_when_nothing_is_gained() -
         np.testing.assert_array_equal(after.task.train.codes, before.correction.codes)
         model = LogisticRegression().fit(X[:800], after.task.train.codes)
         np.testing.assert_array_equal(after.task.predicted, model.predict(X[800:1100]))
+        assert before.findings.origin.fingerprint["train"] != after.findings.origin.fingerprint["train"]
     assert rounds[-1].correction is None, "nothing more is gained"
     last = next(each.correction for each in reversed(rounds) if each.correction is not None)
     np.testing.assert_array_equal(found.repaired_labels, last.codes)

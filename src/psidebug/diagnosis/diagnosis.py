@@ -53,6 +53,7 @@ class Diagnosis(Answers):
     run: Run | None = field(default=None, repr=False)
     """The files that it was loaded from; None of one just made."""
     test_metadata: Table | None = field(default=None, repr=False)
+    """What :meth:`described` adds to :attr:`data`."""
     later: tuple[Diagnosis, ...] = ()
     """The rounds after this one, each a diagnosis of the model trained on what was corrected before."""
 
@@ -76,9 +77,8 @@ class Diagnosis(Answers):
     @cached_property
     def data(self) -> Data:
         """The rows that it is about; of a loaded one they are read now."""
-        if self.run is not None:
-            return self.run.data
-        return replace(self.session.task.data, test_metadata=self.test_metadata)
+        data = self.session.task.data if self.run is None else self.run.data
+        return data if self.test_metadata is None else replace(data, test_metadata=self.test_metadata)
 
     @property
     def repaired_labels(self) -> Any:

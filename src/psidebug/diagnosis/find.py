@@ -16,6 +16,7 @@ from psidebug.diagnosis.found import (
     found_explanations,
     found_slice,
     label_findings,
+    origin_of,
     predictions_of,
 )
 from psidebug.diagnosis.options import graybox_of, stated_prior, symptom_of
@@ -56,7 +57,8 @@ def find(task: Task, spec: Spec, origin: Origin, tick: Progress) -> list[Found]:
             again = last[1].prover.trainer.after(Relabel.of(last[1].task.data, last[0].correction.codes))
             if len(again.bugs) == 0:
                 break
-            rounds.append(_one_round(again, spec, origin, {"round": str(len(rounds) + 1)}, tick))
+            more = {"round": str(len(rounds) + 1)}
+            rounds.append(_one_round(again, spec, origin_of(again, origin.seed), more, tick))
     (first, session), later = rounds[0], [each for each, _ in rounds[1:]]
     if later:
         first = replace(

@@ -209,13 +209,12 @@ class Desk:
         if found != self._opened:
             raise OutputError("the run was saved anew: nothing is saved until you restart psi review.")
 
-    def gone(self) -> UnreadableRun | None:
-        """What to say when files that this desk was opened with are no longer there; None if they are."""
-        if all(self.run.files.place(name).exists() for name in self.run.files.record["files"]):
-            return None
-        return UnreadableRun(
-            f"the files of {self.run.path} are gone: the run was saved anew or moved meanwhile. Restart psi review."
-        )
+    def check_there(self) -> None:
+        """Raise :class:`UnreadableRun` if files that this desk was opened with are no longer there."""
+        if not all(self.run.files.place(name).exists() for name in self.run.files.record["files"]):
+            raise UnreadableRun(
+                f"the files of {self.run.path} are gone: the run was saved anew or moved meanwhile. Restart psi review."
+            )
 
 
 def _identity(run: Path) -> tuple[int, int, int] | None:

@@ -7,7 +7,6 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 
-from psidebug.errors import UnreadableRun
 from psidebug.review import pages
 from psidebug.review.answers import visitor_of
 from psidebug.review.desk import Desk
@@ -68,18 +67,14 @@ class Showing:
         if name not in EXPORTS:
             return Response("There is no such export.", 404, media_type="text/plain")
         headers = {"content-disposition": f'attachment; filename="{name}"'}
-        try:
-            content = EXPORTS[name].write(self.desk)
-        except UnreadableRun as error:
-            raise self.desk.gone() or error from None
+        self.desk.check_there()
+        content = EXPORTS[name].write(self.desk)
         return StreamingResponse(content, media_type=EXPORTS[name].type, headers=headers)
 
     def files(self, request: Request) -> Response:
         """Which files can be taken away, with what should be known about each."""
-        try:
-            return HTMLResponse(pages.render("files.html", offers=offers(self.desk)))
-        except UnreadableRun as error:
-            raise self.desk.gone() or error from None
+        self.desk.check_there()
+        return HTMLResponse(pages.render("files.html", offers=offers(self.desk)))
 
     def _asked(self, request: Request) -> tuple[Filter, int | None]:
         at = request.query_params.get("at")

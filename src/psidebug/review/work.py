@@ -79,9 +79,10 @@ class Workbench:
 
     def _do(self, act: Callable[[Job, str], None], job: Job, reviewer: str) -> None:
         try:
+            self.desk.check_there()
             act(job, reviewer)
         except PsiError as error:
-            job.failed = str(self.desk.gone() or error)
+            job.failed = str(error)
         except Exception as error:  # the page says it; the server goes on
             job.failed = f"an error of Psi itself: {type(error).__name__}: {error}"
         finally:
