@@ -10,7 +10,10 @@ from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 
 import psidebug
-from psidebug.errors import UnknownOption
+from psidebug.errors import NoWorldWithout, UnknownOption
+from psidebug.inference.estimates import Estimates, no_causes
+from psidebug.priors import Prior
+from tests.conftest import Planted
 
 
 def test_rounds_go_on_from_what_was_corrected_and_end_when_nothing_is_gained() -> None:
@@ -37,6 +40,23 @@ def test_rounds_go_on_from_what_was_corrected_and_end_when_nothing_is_gained() -
     assert alone.later == ()
     assert alone.correction is not None
     np.testing.assert_array_equal(alone.correction.codes, found.correction.codes)
+
+
+def test_a_later_round_without_an_answer_takes_nothing_from_the_first(planted: Planted) -> None:
+    asked: list[Prior] = []
+
+    def once(prior: Prior, learner: object, symptom: object) -> Estimates:
+        asked.append(prior)
+        if len(asked) > 1:
+            raise NoWorldWithout("no world of the prior is free of the symptom.")
+        return no_causes(prior, reason="for the test")
+
+    rows = (planted.X_train, planted.y_train, planted.X_test, planted.y_test)
+    found = psidebug.debug(LogisticRegression(), *rows, rounds=3, symptom="half", engine=once, check_fidelity=False)
+    assert len(asked) == 2
+    assert found.correction is not None
+    assert found.later == ()
+    assert "round 2 has no answer: no world of the prior is free of the symptom." in found.notes
 
 
 @pytest.mark.parametrize("rounds", [0, -1, 1.5, True, "2", None])

@@ -24,7 +24,7 @@ from psidebug.diagnosis.proof import Prover
 from psidebug.diagnosis.repair import Correction, best_of, enough_evidence, retrained
 from psidebug.diagnosis.session import Session, one_thread
 from psidebug.diagnosis.verdict import notes_on_classes, notes_on_estimates, verdict
-from psidebug.errors import NoWorldWithout, SymptomAbsent
+from psidebug.errors import InferenceError, NoWorldWithout, SymptomAbsent
 from psidebug.evidence.compete import compete
 from psidebug.evidence.hypotheses import Hypothesis
 from psidebug.findings.findings import Curve, Findings, FoundSlice, LabelFindings, Origin, Round, VerifiedCorrection
@@ -58,7 +58,12 @@ def find(task: Task, spec: Spec, origin: Origin, tick: Progress) -> list[Found]:
             if len(again.bugs) == 0:
                 break
             more = {"round": str(len(rounds) + 1)}
-            rounds.append(_one_round(again, spec, origin_of(again, origin.seed), more, tick))
+            try:
+                rounds.append(_one_round(again, spec, origin_of(again, origin.seed), more, tick))
+            except InferenceError as error:  # what was found so far stands
+                ended = f"round {more['round']} has no answer: {error}"
+                rounds[-1] = replace(last[0], notes=(*last[0].notes, ended)), last[1]
+                break
     (first, session), later = rounds[0], [each for each, _ in rounds[1:]]
     if later:
         first = replace(
