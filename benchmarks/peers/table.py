@@ -69,9 +69,9 @@ def _precision(some: Results, noise: str) -> str:
 def _found(main: Results) -> list[str]:
     """P@n and detection curves, means over the data sets, of the methods that ran on all of them."""
     parts = [
-        "P@n is the share of wrong labels among the first n, n the number of wrong labels; the others are the share of "
-        "all wrong labels found in the first 1%, 5%, 10% and 20% of the rows. Means over the data sets, of the methods "
-        "that ran on all of them."
+        "P@n is the share of wrong labels among the first n rows, where n is the number of wrong labels. The other "
+        "columns are the share of all wrong labels that is found in the first 1%, 5%, 10% and 20% of the rows. Numbers "
+        "are means over the data sets. Only methods that ran on all of them are listed."
     ]
     for learner in LEARNER_NAMES:
         for noise in NOISES[:3]:
@@ -108,11 +108,12 @@ def _standing(everything: Results) -> str:
     near = sum(gap <= BEHIND for gap in behind.values())
     worst = max(behind, key=behind.__getitem__)
     text = (
-        f"Psi is first or within {BEHIND} of the first in {near} of the {len(columns)} columns measured so far (data × "
-        f"learner × kind of error × test points; {_seeds(everything)})"
+        f"Psi is first, or within {BEHIND} of the first, in {near} of the {len(columns)} columns measured so far. A "
+        "column is one data set, one learner, one kind of error and one choice of test points."
     )
     if behind[worst] > BEHIND:
-        text += ". It is behind in those listed below"
+        text += " The columns in which Psi is behind are listed below."
+    text += f" What was measured:\n\n{_seeds(everything)}"
     rows = []
     for method in everything.methods:
         shared = [place for place in columns if (method, *place) in means]
@@ -120,7 +121,7 @@ def _standing(everything: Results) -> str:
         within = sum(gap <= BEHIND for gap in gaps)
         rows.append([method, f"{within} of {len(gaps)}", f"{np.mean(gaps):.3f}", f"{max(gaps):.3f}"] if gaps else [])
     head = ["method", f"columns within {BEHIND} of the first", "mean distance", "largest distance"]
-    return f"{text}.\n\n" + _table(head, [row for row in rows if row]) + "\n\n" + _behind(means, behind)
+    return f"{text}\n\n" + _table(head, [row for row in rows if row]) + "\n\n" + _behind(means, behind)
 
 
 def _seeds(everything: Results) -> str:
@@ -137,9 +138,9 @@ def _seeds(everything: Results) -> str:
                 f"{each} of {', '.join(names) if len(names) < 4 else f'{len(names)} data sets'}"
                 for each, names in seeds.items()
             )
-            points = f"{test} test points" + (", 5% of their labels wrong" if wrong == "1" else "")
+            points = f"{test} test points" + (" with 5% of their labels wrong" if wrong == "1" else "")
             told.setdefault(measured, []).append(points)
-    return "; ".join(f"with {' or '.join(points)}: {measured}" for measured, points in told.items())
+    return "\n".join(f"- {'; '.join(points)}: {measured}" for measured, points in told.items())
 
 
 def _behind(means: Mapping[tuple[str, ...], float], behind: Mapping[tuple[str, ...], float]) -> str:
@@ -212,8 +213,8 @@ def _automatic(everything: Results, main: Results) -> str:
                 " (" + "; ".join(f"{_place(each)}: {before[each]:.3f} → {after[each]:.3f}" for each in worse) + ")"
             )
     return (
-        f"In how many columns, of all measured, the automatic choice made the model worse: {', '.join(told)}. "
-        "With all test points (**bold**: worse than before):\n\n" + _errors(main, "auto", choosing, NOISES)
+        f"The automatic choice made the model worse in so many of the columns measured: {', '.join(told)}. "
+        "The table is for all test points. **Bold**: worse than before.\n\n" + _errors(main, "auto", choosing, NOISES)
     )
 
 
@@ -252,7 +253,7 @@ def _cost(main: Results) -> str:
             fits = [float(x["fits"]) for x in main.where(method=method, learner=learner).lines if x["fits"]]
             cells.append(f"{np.median(fits):,.0f}" if fits else "–")
         rows.append(cells)
-    return "Time in fits of the learner, median over the tasks with all test points.\n\n" + _table(
+    return "Time as a multiple of one fit of the learner: the median over the tasks with all test points.\n\n" + _table(
         ["method", *LEARNER_NAMES.values()], rows
     )
 
