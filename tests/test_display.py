@@ -29,18 +29,18 @@ def test_what_is_said_is_kept(planted: Planted, tmp_path: Path, images: Any, kep
 
 def test_a_diagnosis_keeps_it_to_the_end(planted: Planted) -> None:
     assert debugged(planted, images=(2, 2)).display.images == (2, 2)
-    assert debugged(planted, bugs=[]).display.plain
+    assert debugged(planted, bugs=[]).display == Display()
 
 
 @pytest.mark.parametrize(
     ("images", "said"),
     [
-        ((8, 8), "rows of|are 4 columns"),
+        ((8, 8), "has 4 columns"),
         ((2, 2, 3), "12 numbers"),
-        ((4,), "no shape"),
-        ((2, 2, 1), "no shape"),
-        ((-2, -2), "no shape"),
-        ((1.5, 2), "no shape"),
+        ((4,), "not a picture shape"),
+        ((2, 2, 1), "not a picture shape"),
+        ((-2, -2), "not a picture shape"),
+        ((1.5, 2), "not a picture shape"),
         (("a", "b"), "takes a shape"),
         (4, "takes a shape"),
         ("nowhere", "there are by, n"),

@@ -1,8 +1,8 @@
 """Models without caches on disk.
 
 A part with ``memory="folder"`` (Pipeline, FeatureAgglomeration and others of scikit-learn) keeps what it computes in
-that folder, as pickles, and opens them in the next fit. Whoever sends a model could send such a folder along, and a
-pickle runs code. A model from a file therefore never keeps or opens a cache; it fits the same without one.
+that folder, as pickles, and opens them in the next fit. A model's sender could send such a folder too, and a pickle
+runs code. So a model from a file never keeps or opens a cache; it fits the same without one.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 CACHE = "memory"
-"""What scikit-learn calls the parameter; of a part of a part it is ``part__memory``."""
+"""scikit-learn's name of the parameter; in a nested part it is ``part__memory``."""
 PARAMETERS_TO_TRY = ("param_grid", "param_distributions")
-"""Where searches keep names of parameters with the values to give them: dictionaries, or lists of them."""
+"""Where searches keep parameters and the values to try: dictionaries, or lists of them."""
 
 
 def without_caches(model: Any) -> Any:
-    """The same model, changed in place: no part of it, at any depth, fitted or not, has a cache or is given one."""
+    """The same model, changed in place: no part of it, at any depth, fitted or not, has or gets a cache."""
     seen: dict[int, Any] = {}  # the parts themselves are kept, so that no number is used twice
     waiting = [model]
     while waiting:

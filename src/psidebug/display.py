@@ -1,4 +1,4 @@
-"""How rows are to be shown to a person: which part of them is a picture, which is the text to read."""
+"""How rows are shown to a person: which part is a picture, which is the text to read."""
 
 from __future__ import annotations
 
@@ -19,18 +19,13 @@ LARGEST_SIDE = 4096
 
 @dataclass(frozen=True)
 class Display:
-    """How the rows of a task are to be shown; by default as tables."""
+    """How the rows of a task are shown; by default as tables."""
 
     images: tuple[int, ...] | str | None = None
     """(height, width) or (height, width, 3): a row of numbers is itself a picture of this shape; or the name of a
     column of the features or metadata that holds arrays, or paths of image files."""
     text: str | None = None
     """Name of the column that a person reads; rows that are texts by themselves need none."""
-
-    @property
-    def plain(self) -> bool:
-        """Whether rows are to be shown as tables only."""
-        return self.images is None and self.text is None
 
 
 def display_for(images: Any, text: Any, *, features: Table, metadata: Table | None) -> Display:
@@ -60,12 +55,12 @@ def _shape(images: Any, features: Table) -> tuple[int, ...]:
         raise UnknownOption(f"images takes a shape such as (8, 8), or the name of a column, not {images!r}.") from None
     whole = whole and len(shape) in (2, 3) and shape[2:] in ((), (3,))
     if not whole or min(shape) < 1 or max(shape) > LARGEST_SIDE:
-        raise UnknownOption(f"images={images!r} is no shape of pictures: give (height, width) or (height, width, 3).")
+        raise UnknownOption(f"images={images!r} is not a picture shape: give (height, width) or (height, width, 3).")
     pixels = int(np.prod(shape))
     if len(features.shape) != 2 or features.shape[1] != pixels:
         found = "text" if len(features.shape) == 1 else f"{features.shape[1]} columns"
         raise UnknownOption(
-            f"images={shape} means that every row is a picture of {pixels} numbers, but those of X_train are {found}. "
+            f"images={shape} means that every row is a picture of {pixels} numbers, but X_train has {found}. "
             f"Give the shape of these rows, or the name of a column that holds pictures."
         )
     return shape

@@ -13,22 +13,22 @@ from pathlib import Path
 from psidebug.errors import OutputError
 
 PARTIAL = ".partial"
-"""How the name of something half-written ends."""
+"""How the name of a half-written file ends."""
 MARK = re.compile(r"\.([0-9a-f]{8})-(\d+)\.")
 
 
 def marked(name: str) -> str:
-    """The beginning of the name of a neighbour, which says by whom it is written: machine and process.
+    """The start of the name of a temporary neighbour, with the machine and process that write it.
 
-    It is cut so that the neighbour's name stays valid wherever the name itself is.
+    It is cut, so that the neighbour's name is valid wherever the name itself is.
     """
     return f"{name[:40]}.{_machine()}-{os.getpid()}."
 
 
 def is_left_behind(name: str) -> bool:
-    """Whether something with a marked name was begun by a process of this machine that is no more."""
+    """Whether a file with a marked name was left by a process of this machine that has ended."""
     mark = MARK.search(name)
-    if mark is None or mark[1] != _machine() or os.name == "nt":  # there is no harmless way to ask Windows
+    if mark is None or mark[1] != _machine() or os.name == "nt":  # on Windows there is no harmless way to ask
         return False
     try:
         os.kill(int(mark[2]), 0)
@@ -55,11 +55,11 @@ def check_place(path: str | PathLike[str]) -> None:
 
 
 def write_whole(path: str | PathLike[str], text: str | bytes, *, through_links: bool = True) -> None:
-    """Write a file so that a reader, a full disk or a kill never meets half of it.
+    """Write a file so that it is never half-written, even after a full disk or a kill.
 
-    The text goes to a hidden neighbour first, is forced to disk, and takes the name in one step. A link stays a link,
-    and what it leads to is written; not so with ``through_links=False``, for names that the user did not choose: there
-    the file takes the place of whatever has the name.
+    The text goes to a hidden neighbour, is forced to disk, and takes the name in one step. A link stays a link, and its
+    target is written. With ``through_links=False``, for names that the user did not choose, the file replaces whatever
+    has the name.
     """
     target = Path(path)
     content = text if isinstance(text, bytes) else text.encode("utf-8", errors="backslashreplace")

@@ -1,4 +1,4 @@
-"""What a file with a table is: its first bytes say so, not its name."""
+"""The format of a table file: its first bytes tell, not its name."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def unpacked(content: bytes) -> bytes:
 
 
 def kind_of_content(content: bytes) -> Kind:
-    """What an unpacked file holds, if it holds a table at all; text that begins with a brace is JSON lines."""
+    """The format of an unpacked file, if it is a table; text that begins with a brace is JSON lines."""
     if content.startswith(b"PAR1"):
         return "parquet"
     if content.startswith((ARROW_FILE, ARROW_STREAM)):

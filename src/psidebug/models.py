@@ -1,12 +1,13 @@
 """Classifiers in files, opened without running code from them.
 
-A skops file names the type of every part; it is opened only if all of them are known here, and its parts keep no
-caches on disk (:mod:`psidebug.caches`). LightGBM's and XGBoost's own formats are plain data. A pickle, and joblib's
-files are pickles, runs whatever code its author wrote: it is refused unless the user says that the author is trusted.
+A skops file names the type of every part; it is opened only if all types are known here, and its parts keep no caches
+on disk (:mod:`psidebug.caches`). The formats of LightGBM and XGBoost are plain data. A pickle (joblib writes pickles)
+can run any code: it is refused unless the user trusts its author.
 """
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import re
@@ -72,10 +73,10 @@ SAVE_AS = "Save it as skops (skops.io.dump), or in the format of LightGBM or XGB
 
 
 def load_model(path: str | PathLike[str], *, trust_pickle: bool = False) -> Any:
-    """The classifier in a file: skops, LightGBM's text, XGBoost's JSON or UBJSON; told by its content.
+    """The classifier in a file: skops, LightGBM's text, XGBoost's JSON or UBJSON; its content tells which.
 
     One from skops comes as it was saved, fitted or not. The files of LightGBM and XGBoost hold no labels, so the
-    classifier comes unfitted, with the parameters of the file, to be fitted on the labels themselves.
+    classifier comes unfitted, with the parameters of the file.
     """
     file = Path(path)
     try:
@@ -93,13 +94,12 @@ def load_model(path: str | PathLike[str], *, trust_pickle: bool = False) -> Any:
     if file.suffix.lower() in PICKLES or content[:1] == b"\x80" or content.startswith(COMPRESSED):
         return _checked(_from_pickle(file, trust_pickle), file)
     raise UnreadableModel(
-        f"{file} is no model that Psi can read: neither skops, nor LightGBM's text, nor XGBoost's JSON or UBJSON. "
-        f"{SAVE_AS}."
+        f"{file} is not a model that Psi can read: skops, LightGBM's text, XGBoost's JSON or UBJSON. {SAVE_AS}."
     )
 
 
 def as_skops(model: Any) -> bytes:
-    """The unfitted classifier as a skops file; raises :class:`UnreadableModel`, and why, if it could not be opened."""
+    """The unfitted classifier as a skops file; raises :class:`UnreadableModel` if it could not be opened again."""
     import skops.io
 
     name = type(model).__name__
@@ -122,8 +122,7 @@ def from_skops(content: bytes, *, name: str) -> Any:
             size = sum(each.file_size for each in parts.infolist())
         if size > LARGEST:
             raise UnreadableModel(f"{name} would unpack to {size / 1024**3:.0f} GB: it is no model, and is not opened.")
-        strange = sorted(set(skops.io.get_untrusted_types(data=content)) - TRUSTED)
-        if strange:
+        if strange := sorted(set(skops.io.get_untrusted_types(data=content)) - TRUSTED):
             raise UnreadableModel(
                 f"{name} holds {', '.join(strange[:3])}, which Psi does not open from a file: it could run code. If "
                 f"you trust it, load it in Python and call psidebug.debug."
@@ -147,8 +146,8 @@ def _from_zip(content: bytes, name: str) -> Any:
 def _from_pickle(file: Path, trusted: bool) -> Any:
     if not trusted:
         raise UnreadableModel(
-            f"{file} is a pickle, and a pickle runs code from the file when it is opened. {SAVE_AS}; or, if you trust "
-            f"who made it, say so with --trust-pickle (in Python: trust_pickle=True)."
+            f"{file} is a pickle, and a pickle runs code when it is opened. {SAVE_AS}; or, if you trust its author, "
+            f"use --trust-pickle (in Python: trust_pickle=True)."
         )
     import joblib
 
@@ -182,10 +181,10 @@ LIGHTGBM_NAMES = {
     "lambda_l1": "reg_alpha",
     "lambda_l2": "reg_lambda",
 }
-"""Names in the file → names that the classifier has for them."""
+"""Names in the file → names in the classifier."""
 LIGHTGBM_ALWAYS = ("boosting", "num_iterations", "learning_rate", "num_leaves", "max_depth", *list(LIGHTGBM_NAMES)[2:])
 LIGHTGBM_SEEDS = ("bagging_seed", "feature_fraction_seed", "extra_seed", "drop_seed", "data_random_seed")
-"""Kept as they are: else LightGBM would draw them from the seed."""
+"""Kept as they are: otherwise LightGBM draws them from the seed."""
 LIGHTGBM_OTHERS = {
     "data_sample_strategy": "bagging", "pos_bagging_fraction": "1", "neg_bagging_fraction": "1",
     "feature_fraction_bynode": "1", "extra_trees": "0", "max_delta_step": "0", "linear_tree": "0", "linear_lambda": "0",
@@ -196,12 +195,12 @@ LIGHTGBM_OTHERS = {
     "min_data_in_bin": "3", "use_missing": "1", "zero_as_missing": "0", "is_unbalance": "0", "scale_pos_weight": "1",
     "sigmoid": "1", "boost_from_average": "1", "deterministic": "0", "categorical_feature": "", "enable_bundle": "1",
 }  # fmt: skip
-"""Parameters that are taken over where they are not LightGBM's own default, which stands here."""
+"""Parameters with LightGBM's defaults; those of the file that differ are used."""
 LIGHTGBM_SWITCHES = {
     "extra_trees", "linear_tree", "xgboost_dart_mode", "uniform_drop", "use_missing", "zero_as_missing", "is_unbalance",
     "boost_from_average", "deterministic", "enable_bundle",
 }  # fmt: skip
-"""Those of them that are 1 or 0 in the file, and true or false everywhere else."""
+"""Those that are 1 or 0 in the file, and true or false elsewhere."""
 
 
 def _from_lightgbm(content: bytes, file: Path) -> Any:
@@ -228,10 +227,8 @@ def _from_lightgbm(content: bytes, file: Path) -> Any:
 
 def _value(text: str) -> int | float | str:
     for kind in (int, float):
-        try:
+        with contextlib.suppress(ValueError):
             return kind(text)
-        except ValueError:
-            continue
     return text
 
 
@@ -239,7 +236,7 @@ def _value(text: str) -> int | float | str:
 
 
 def _from_xgboost(content: bytes, file: Path) -> Any:
-    """A classifier with what the file says: XGBoost keeps the trees, not all that they were grown with."""
+    """A classifier with the parameters of the file: XGBoost saves the trees, but not all parameters."""
     try:
         import xgboost
     except ModuleNotFoundError:
@@ -251,13 +248,11 @@ def _from_xgboost(content: bytes, file: Path) -> Any:
         parameters = _xgboost_parameters(learner)
     except NotAClassifier as error:
         raise NotAClassifier(f"{file}: {error}") from None
-    except Exception as error:  # what is no model fails in the library, in any way
-        raise UnreadableModel(
-            f"{file} is damaged, or no model of XGBoost: {_first_line(error)}. Save it again."
-        ) from None
+    except Exception as error:  # a file that is no model may fail in any way
+        raise UnreadableModel(f"{file} is damaged, or no XGBoost model: {_first_line(error)}. Save it again.") from None
     warnings.warn(
-        f"{file.name} does not hold all that the model was trained with (learning rate, penalties, subsampling): the "
-        f"usual values stand for them. Save it as skops, fitted or not, to debug the very model.",
+        f"{file.name} lacks some training parameters (learning rate, penalties, subsampling): Psi uses their defaults. "
+        f"Save the model as skops, fitted or not, to debug the same model.",
         stacklevel=3,
     )
     return xgboost.XGBClassifier(**parameters)
@@ -271,9 +266,8 @@ def _xgboost_parameters(learner: Mapping[str, Any]) -> dict[str, Any]:
     parameters: dict[str, Any] = {"booster": booster["name"]}
     if objective.startswith("binary:"):
         parameters["objective"] = objective
-        parameters["scale_pos_weight"] = float(
-            learner["objective"].get("reg_loss_param", {}).get("scale_pos_weight", 1)
-        )
+        loss = learner["objective"].get("reg_loss_param", {})
+        parameters["scale_pos_weight"] = float(loss.get("scale_pos_weight", 1))
     model = booster.get("gbtree", booster).get("model", {})
     if "trees" in model:
         shape, groups = model["gbtree_model_param"], max(int(learner["learner_model_param"]["num_class"]), 1)
@@ -285,7 +279,7 @@ def _xgboost_parameters(learner: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _depth(tree: Mapping[str, Any]) -> int:
-    """The longest way from the root of a tree to a leaf; parents come before their children."""
+    """The longest path from the root of a tree to a leaf; parents come before their children."""
     depths = [0] * len(tree["left_children"])
     for node, children in enumerate(zip(tree["left_children"], tree["right_children"], strict=True)):
         for child in children:

@@ -17,8 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from psidebug.errors import OutputError
-from psidebug.exports.arrow_cells import relabelled_table
-from psidebug.exports.relabelling import Relabelling
+from psidebug.exports.cells import Relabelling, relabelled_table
 from psidebug.store import Run, load_run
 from tests.cli.folder import people, psi, spoiled
 
@@ -190,9 +189,9 @@ def test_otherwise_the_copy_of_the_run_and_a_remark(tmp_path: Path) -> None:
     changes = expected(debugged(tmp_path, "train.csv", "target"))
     assert "train.csv is CSV, not Parquet; written from the run's copy" in applied(tmp_path, "fixed.parquet")
     (tmp_path / "train.csv").write_text(text.replace("Oslo", "Rome"))
-    assert "is not as it was; written from the run's copy" in applied(tmp_path, "changed.csv")
+    assert "has changed; written from the run's copy" in applied(tmp_path, "changed.csv")
     (tmp_path / "train.csv").unlink()
-    assert "is not there any more; written from the run's copy" in applied(tmp_path, "gone.csv")
+    assert "is gone; written from the run's copy" in applied(tmp_path, "gone.csv")
     assert "Oslo" in (tmp_path / "changed.csv").read_text()
     assert (tmp_path / "changed.csv").read_bytes() == (tmp_path / "gone.csv").read_bytes()
     labels = pq.read_table(tmp_path / "fixed.parquet")["target"].to_pylist()
@@ -207,7 +206,7 @@ def test_the_training_file_itself_is_not_replaced_unless_that_is_said(tmp_path: 
     for name in ("train.csv", str(tmp_path / "train.csv"), "link.csv"):
         ran = psi("apply", "psi-run", "--top", str(TOP), "-o", name, folder=tmp_path)
         assert (ran.code, ran.out) == (2, "")
-        assert ran.err.startswith(f"psi: {name} is the training file itself: give another name, or --overwrite")
+        assert ran.err.startswith(f"psi: {name} is the training file itself: choose another name, or --overwrite")
         assert len(ran.err.splitlines()) == 1
     assert (tmp_path / "train.csv").read_bytes() == text
     applied(tmp_path, "other.csv")

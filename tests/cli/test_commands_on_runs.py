@@ -17,7 +17,7 @@ import pytest
 import psidebug
 from psidebug import policy
 from psidebug.cli import COMMANDS
-from psidebug.cli.keys import KEYS
+from psidebug.cli.manual import KEYS
 from psidebug.report import summarise
 from psidebug.store import Run, load_run
 from tests.cli.folder import PSI, Ran, people, psi, spoiled
@@ -207,9 +207,9 @@ def test_rows_to_verify_may_come_in_any_file(folder_with_run: Path, run: Run, tm
         ("1001\n99999\n", "names '99999', which is not the id of a training row (ids are 1000, 1001, 1002, …)"),
         ("99999\n1001\n", "names '99999'"),
         ("a,b\n1,2\n", "names 'a'"),
-        ("a,b,c\n1,2,3\n", "has 3 columns, and its first line does not name them"),
+        ("a,b,c\n1,2,3\n", "has 3 columns but no header"),
         ("1001,maybe\n", "the label 'maybe', which is none of no, yes"),
-        ('{"a": 1, "b": 2}\n', "has the columns a, b, none of ids. Give one id a line, or id,label; or a table"),
+        ('{"a": 1, "b": 2}\n', "has no id column; its columns are a, b. Give one id per line, or id,label; or a table"),
         ("id\n", "names no rows"),
         ("", "names no rows"),
     ],
@@ -257,7 +257,7 @@ def test_verify_fails_a_pipeline_on_proved_errors_alone(folder_with_run: Path, r
         (("--top", "3", "--slice", "1"), "do not go together"),
         (("--slice", "99"), "no slice 99"),
         (("--rows", "nowhere.txt"), "does not exist"),
-        (("--rows", "train.csv"), "the label that it has, so there is nothing to correct"),
+        (("--rows", "train.csv"), "changes no label, so there is nothing to correct"),
         (("--rows", "page.html"), "which is not the id of a training row"),
         (("--top", "0"), "0"),
     ],

@@ -24,10 +24,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_info
 
-from psidebug.cli.debug import allowed, fixed_like
-from psidebug.cli.keys import KEYS
-from psidebug.cli.threads import few_threads
-from psidebug.intake.overlap import shared_rows
+from psidebug.cli.debug import fixed_like
+from psidebug.cli.manual import KEYS
+from psidebug.cli.options import allowed, few_threads
+from psidebug.intake.inputs import shared_rows
 from psidebug.report import summarise, views
 from psidebug.report.pictures import picture_of_array
 from psidebug.store import load_run
@@ -147,7 +147,7 @@ def test_a_stopped_debug_leaves_nothing(folder: Path, which: signal.Signals) -> 
 HELD = """
 import sys, time
 import psidebug.store.place as place
-def held(*arguments):
+def held(*arguments, **options):
     print("tables are written", file=sys.stderr, flush=True)
     time.sleep(600)
 place.write_whole = held
@@ -285,7 +285,7 @@ def test_many_classes_are_told_before_the_work(folder: Path, monkeypatch: pytest
     monkeypatch.setattr("psidebug.cli.debug._diagnosed", begun)
     ran = psi("debug", "many.csv", "many.csv", "--label", "label", folder=folder)
     assert ran.code == 130
-    assert ran.err.startswith("psi: the label column 'label' has 64 classes, and every fit is of all of them")
+    assert ran.err.startswith("psi: the label column 'label' has 64 classes, so every fit is slow")
     few = psi(*DEBUG, folder=folder)
     assert few.err.strip() == "psi: interrupted; nothing was left half-written"
 

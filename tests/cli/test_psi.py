@@ -14,7 +14,8 @@ import pytest
 from psidebug.cli import COMMANDS
 from psidebug.cli import psi as group
 from psidebug.cli.options import Command, command
-from psidebug.cli.output import Output, plain
+from psidebug.cli.output import Output
+from psidebug.exports.written import plain
 from tests.cli.folder import PSI, psi
 
 HEAVY = {"numpy", "scipy", "sklearn", "pandas", "polars", "pyarrow", "narwhals", "rich", "jinja2", "starlette", "skops"}
@@ -88,7 +89,7 @@ def broken(error: Exception) -> Command:
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        (ZeroDivisionError("division by zero\nand more"), "an error of Psi itself, not of yours: ZeroDivisionError"),
+        (ZeroDivisionError("division by zero\nand more"), "internal error: ZeroDivisionError"),
         (OSError(28, "No space left on device", "/data/x"), "/data/x could not be read or written: No space left"),
         (MemoryError(), "do not fit into memory"),
         (RecursionError("maximum depth"), "RecursionError: maximum depth. Please report it"),
@@ -124,7 +125,7 @@ def test_a_full_disk_is_one_sentence(arguments: str) -> None:
         ran = subprocess.run([*PSI, *arguments.split()], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert ran.returncode == 2
     assert ran.stderr == (
-        "psi: the output could not be read or written: No space left on device. Make room, or choose another place.\n"
+        "psi: the output could not be read or written: No space left on device. Free space, or choose another place.\n"
     )
 
 
@@ -207,7 +208,7 @@ def test_a_variable_of_another_program_is_a_remark(tmp_path: Path, monkeypatch: 
     monkeypatch.setenv("PSI_SQUARE_INCH", "1")
     ran = psi("datasets", "--json", folder=tmp_path)
     assert (ran.code, len(ran.err.splitlines())) == (0, 2)
-    assert "PSI_LABELL, which is no setting of Psi and is left alone. Did you mean PSI_LABEL?" in ran.err
+    assert "PSI_LABELL is not a setting of Psi and is ignored. Did you mean PSI_LABEL?" in ran.err
     assert "PSI_SQUARE_INCH" in ran.err
     assert psi("datasets", "-q", folder=tmp_path).err == ""
     assert shown(tmp_path)["seed"] == 0

@@ -13,7 +13,7 @@ import click
 import pytest
 
 from psidebug.cli import psi as group
-from psidebug.cli.guarded import FlagOnly, PlaceToWrite
+from psidebug.cli.settings import FlagOnly, PlaceToWrite
 from tests.cli.folder import Ran, fill, psi
 
 DEBUG = ("debug", "train.csv", "test.csv", "--label", "label", "--id", "id")
@@ -91,7 +91,7 @@ def test_what_protects_the_user_is_weakened_by_flags_only(
         ran = psi(command, *ARGUMENTS[command], folder=tmp_path)
         assert (ran.code, ran.err.count("\n")) == (2, 1)
         assert f"psi.toml sets {name}" in ran.err
-        assert f"by the flag --{name.replace('_', '-')}" in ran.err
+        assert f"only the flag --{name.replace('_', '-')}" in ran.err
     (tmp_path / "psi.toml").unlink()
     for variable in (f"PSI_{name.upper()}", f"PSI_{command.upper()}_{name.upper()}"):
         with monkeypatch.context() as environment:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from psidebug.datasets.faults import marked_demographic, marked_range, marked_word
-from psidebug.datasets.noise import Fault, one_sided, plant, scattered
+from psidebug.datasets.noise import Fault, marked_demographic, marked_range, marked_word, one_sided, plant, scattered
 from psidebug.errors import InputError, UnknownOption
 from psidebug.slices.conditions import Condition
 from psidebug.task.tables import frame_like

@@ -27,7 +27,7 @@ from threadpoolctl import threadpool_limits
 import psidebug
 from psidebug.errors import UnknownOption
 from psidebug.intake import LEARNERS, MixedColumns, learner_for, plan_for
-from psidebug.intake.words import presence, vocabulary
+from psidebug.intake.mixed import presence, vocabulary
 from psidebug.models import TRUSTED, as_skops, from_skops
 from tests.cli.folder import fill, psi
 

@@ -46,8 +46,8 @@ def test_the_plan_says_every_column_once_and_why_some_are_kept() -> None:
     listed = [name for line in said.splitlines() for name in line.split(": ")[1].split(", ")]
     for name in TABLE.column_names:
         assert listed.count(name) == 1
-    assert "kept from it: name, nearly every row has a value of its own" in said
-    assert "kept from it: counted, it counts the rows" in said
+    assert "hidden from it: name, nearly every row has its own value" in said
+    assert "hidden from it: counted, it numbers the rows" in said
 
 
 def test_many_columns_are_not_all_listed() -> None:

@@ -133,10 +133,10 @@ def test_a_file_that_is_gone_or_changed_is_said_before_it_is_taken(folder: Path)
         assert "train.csv is CSV, not Parquet; written from the run's copy" in remarks(room)["corrected.parquet"]
         text = (folder / "train.csv").read_text()
         (folder / "train.csv").write_text(text.replace("Oslo", "Rome"))
-        assert "is not as it was; written from the run's copy" in remarks(room)["corrected.csv"]
+        assert "has changed; written from the run's copy" in remarks(room)["corrected.csv"]
         changed = room.talk.ask("/export/corrected.csv")
         (folder / "train.csv").unlink()
-        assert "is not there any more; written from the run's copy" in remarks(room)["corrected.csv"]
+        assert "is gone; written from the run's copy" in remarks(room)["corrected.csv"]
         assert room.talk.ask("/export/corrected.csv").content == changed.content
     rows = list(csv.DictReader(changed.text.splitlines()))
     assert len(rows) == ROWS

@@ -1,10 +1,10 @@
-"""The command ``psi``: one file per command, wiring only.
+"""The command ``psi``: wiring only.
 
-Exit codes: 0 done; 1 more wrong labels were verified than ``--fail-above`` allows; 2 wrong usage or input, or an error
-of Psi itself; 130 interrupted; 141 nobody reads the output any more. Results go to stdout, all else to stderr.
+Exit codes: 0 done; 1 more labels are proved wrong than ``--fail-above`` allows; 2 wrong usage or input, or an internal
+error; 130 interrupted; 141 the reader of the output is gone. Results go to stdout, all else to stderr.
 
-Nothing but Python's own is imported here: from its first moment on, Ctrl-C ends with one sentence. A command's module
-is imported when the command is used: ``psi --help`` imports nothing heavy.
+Only the standard library is imported here, so that Ctrl-C ends with one sentence from the first moment on. A command's
+module is imported when the command is used: ``psi --help`` imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; every error is one sentence and an exit code."""
     foremost = threading.current_thread() is threading.main_thread()
     before = signal.signal(signal.SIGINT, _interrupt) if foremost else None
-    # Threads that wait, as those of boosted trees do, shall not keep a core busy: on a machine with other work that
-    # made fits 4 to 10 times slower. It is read when their library is loaded.
+    # Waiting threads, as those of boosted trees, must not keep a core busy: on a machine with other work that made
+    # fits 4 to 10 times slower. The library reads this when it is loaded.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     try:
         from psidebug.cli.group import run_command
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    """Ctrl-C: an exception, as ever; but not in the midst of an import, where libraries make others of it."""
+    """Ctrl-C: KeyboardInterrupt; but exit at once inside an import, where libraries turn it into other errors."""
     while frame is not None:
         if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
             os.write(2, f"psi: {INTERRUPTED}\n".encode())

@@ -1,26 +1,68 @@
-"""``psi bench``: the paper's evaluation repeated, the peers on the same rows, and how long it takes."""
+"""``psi bench`` repeats the paper's evaluation, compares peers and measures speed; ``psi datasets`` lists the data."""
 
 from __future__ import annotations
 
+import dataclasses
+import sys
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from psidebug.cli.guarded import PlaceToWrite
 from psidebug.cli.options import command
+from psidebug.cli.output import Output
+from psidebug.cli.settings import PlaceToWrite
+from psidebug.errors import PsiError, UnknownOption
 
-if TYPE_CHECKING:
-    from psidebug.cli.output import Output
+
+@command(example="psi datasets")
+def datasets(output: Output) -> None:
+    """List the data sets with known label errors.
+
+    Shows their sizes, what is planted in them, and where they come from. Nothing is downloaded. PSI_DATA may name a
+    folder that has the files of the real ones.
+    """
+    from psidebug.datasets import DESIGNS
+
+    if output.as_json:
+        output.result(
+            [
+                {
+                    "name": design.name,
+                    "rows": dataclasses.asdict(design.sizes),
+                    "columns": design.columns,
+                    "planted": design.summary,
+                    "home": design.source.home,
+                    "licence": design.source.licence,
+                    "file": design.source.whereabouts(),
+                }
+                for design in DESIGNS
+            ]
+        )
+        return
+    from rich.table import Table
+
+    table = Table.grid(padding=(0, 3, 0, 0))
+    table.add_column(no_wrap=True, style="bold")
+    for design in DESIGNS:
+        sizes, source = design.sizes, design.source
+        columns = design.columns if isinstance(design.columns, str) else f"{design.columns} columns"
+        table.add_row(
+            design.name,
+            f"{sizes.train:,} + {sizes.test:,} + {sizes.validation:,} rows, {columns}\n"
+            f"planted: {design.summary}\n"
+            f"source: {source.home}; {source.licence}; {source.whereabouts()}",
+        )
+    output.console.print(table)
+    output.text("Rows are training + test + validation. Only training labels are wrong.")
 
 
 @command(example="psi bench speed --quick")
 @click.argument("what", type=click.Choice(["paper", "peers", "speed"]))
 @click.option("--quick", is_flag=True, help="One seed and small data: minutes instead of hours.")
 @click.option("--seeds", type=click.IntRange(1, 100), default=5, show_default=True, help="How many, from 0.")
-@click.option(
-    "--data", metavar="NAME", multiple=True, help="Only this data set ('psi datasets' lists them); repeatable."
-)
+@click.option("--data", metavar="NAME", multiple=True, help="Only this data set (see 'psi datasets'); repeatable.")
 @click.option(
     "-o",
     "--out",
@@ -28,13 +70,13 @@ if TYPE_CHECKING:
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("psi-bench"),
     show_default=True,
-    help="Folder for the measured lines (CSV) and the page. What is there already is not measured again.",
+    help="Folder for the measurements (CSV) and the page. What is there is not measured again.",
 )
 @click.option(
     "--page",
     cls=PlaceToWrite,
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Where to write the page instead (Markdown).",
+    help="Write the page (Markdown) here instead.",
 )
 @click.option("--install/--no-install", default=True, help="peers: set up their own environment in the user's cache.")
 def bench(
@@ -50,85 +92,63 @@ def bench(
 ) -> None:
     """Measure Psi on data with known label errors.
 
-    "paper" repeats the evaluation of the paper with its numbers beside ours; "peers" puts Psi beside other tools, on
-    the same rows in the same run; "speed" compares a diagnosis with one fit. Real data are downloaded, or read from
+    "paper" repeats the evaluation of the paper and shows both sets of numbers; "peers" compares Psi with other tools,
+    on the same rows in the same run; "speed" compares a diagnosis with one fit. Real data are downloaded, or read from
     the folder that PSI_DATA names.
 
     The benchmarks come with a clone of the repository, not with the installed package: there, run
     pip install -e ".[bench]" first.
     """
-    _check(data)
-    chosen = range(1 if quick else seeds)
-    match what:
-        case "paper":
-            small = ("two_gaussians", "concentric") if quick and not data else data
-            written = page or out / "paper.md"
-            drawn = _benchmarks("paper").reproduce(out, page_path=written, seeds=chosen, data=small, say=output.remark)
-            if not drawn:
-                output.remark(
-                    "The figures were not drawn: they need sentiment, income and matplotlib (psidebug[bench])."
-                )
-        case "peers":
-            written = _peers(output, quick=quick, seeds=chosen, data=data, out=out, page=page, install=install)
-        case _:
-            _speed(output, quick=quick)
-            return
-    if output.as_json:
-        output.result({"page": str(written), "lines": str(out)})
-    else:
-        output.console.print(written.read_text(encoding="utf-8"), markup=False, soft_wrap=True)
-        output.remark(f"This page is {written}; the measured lines are in {out}.")
-
-
-def _check(data: tuple[str, ...]) -> None:
     from psidebug.datasets import BENCHMARKS
-    from psidebug.errors import UnknownOption
 
     for name in data:
         if name not in BENCHMARKS:
             raise UnknownOption(f"--data {name!r} is not one of {', '.join(BENCHMARKS)}.")
+    chosen = range(1 if quick else seeds)
+    written = page or out / f"{what}.md"
+    if what == "speed":
+        _speed(output, quick=quick)
+        return
+    if what == "paper":
+        small = ("two_gaussians", "concentric") if quick and not data else data
+        drawn = _benchmarks("paper").reproduce(out, page_path=written, seeds=chosen, data=small, say=output.remark)
+        if not drawn:
+            output.remark("The figures were not drawn: they need sentiment, income and matplotlib (psidebug[bench]).")
+    else:
+        peers = _benchmarks("peers.command")
+        out.mkdir(parents=True, exist_ok=True)
+        peers.bench_peers(
+            quick=quick,
+            out=out / "peers.csv",
+            page=written,
+            install=install,
+            data=data,
+            seeds=list(chosen),
+            speed=not quick,
+            tell=output.remark,
+        )
+    if output.as_json:
+        output.result({"page": str(written), "lines": str(out)})
+    else:
+        output.console.print(written.read_text(encoding="utf-8"), markup=False, soft_wrap=True)
+        output.remark(f"This page is {written}; the measurements are in {out}.")
 
 
 def _benchmarks(name: str) -> Any:
     """A module of ``benchmarks`` in the checkout that this very Psi runs from: what is measured is that code."""
-    import sys
-    from importlib import import_module
-
     import psidebug
-    from psidebug.errors import PsiError
 
     checkout = Path(psidebug.__file__).resolve().parents[2]
     if not (checkout / "benchmarks" / "__init__.py").is_file():
         raise PsiError(
-            "the benchmarks are not part of the installed package: clone the repository of Psi, "
-            "run pip install -e '.[bench]' in it, and psi bench will find them."
+            "the benchmarks are not part of the installed package: clone the repository of Psi, and run "
+            "pip install -e '.[bench]' in it."
         )
     sys.path.insert(0, str(checkout))
     return import_module(f"benchmarks.{name}")
 
 
-def _peers(
-    output: Output, *, quick: bool, seeds: range, data: tuple[str, ...], out: Path, page: Path | None, install: bool
-) -> Path:
-    command = _benchmarks("peers.command")
-    out.mkdir(parents=True, exist_ok=True)
-    written = page or out / "peers.md"
-    command.bench_peers(
-        quick=quick,
-        out=out / "peers.csv",
-        page=written,
-        install=install,
-        data=data,
-        seeds=list(seeds),
-        speed=not quick,
-        tell=output.remark,
-    )
-    return written
-
-
 def _speed(output: Output, *, quick: bool) -> None:
-    import dataclasses
-
     found = []
     for timing in _benchmarks("speed.diagnosis").timings(quick=quick):
         found.append(dataclasses.asdict(timing))

@@ -11,7 +11,7 @@ from psidebug.cli.output import Output
 @command(example="psi completion bash")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(output: Output, *, shell: str) -> None:
-    """Print the script that completes psi's words in your shell.
+    """Print a completion script for your shell.
 
     bash: add 'eval "$(psi completion bash)"' to ~/.bashrc.
 

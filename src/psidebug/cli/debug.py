@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from psidebug.cli.guarded import PlaceToWrite
-from psidebug.cli.options import command, file_option, seed_option, trust_pickle_option
+from psidebug.cli.options import allowed, command, few_threads, file_option, seed_option
 from psidebug.cli.output import Output
+from psidebug.cli.settings import FlagOnly, PlaceToWrite
+from psidebug.errors import OutputError, PsiError
 
 if TYPE_CHECKING:
     from psidebug.diagnosis.diagnosis import Diagnosis
@@ -19,7 +23,8 @@ if TYPE_CHECKING:
 
 LEARNERS = ["logistic", "boosting", "lightgbm", "xgboost", "forest"]
 MANY_CLASSES = 40
-"""So many classes are told before the work: it takes long, and may be a mistake."""
+"""From so many classes on there is a warning before the work: it takes long, and may be a mistake."""
+ARGUMENT = re.compile(r"\b([Xy])_(train|test|validation)\b")
 table_type = click.Path(allow_dash=True, path_type=Path)
 
 
@@ -27,38 +32,38 @@ table_type = click.Path(allow_dash=True, path_type=Path)
 @click.argument("train", type=table_type)
 @click.argument("test", type=table_type)
 @click.option("--label", metavar="COLUMN", required=True, help="The column with the classes.")
-@click.option("--id", "id_", metavar="COLUMN", help="The column that names rows, in every result.")
-@click.option("--validation", metavar="FILE", type=table_type, help="Rows kept apart, to report the effect on.")
-@click.option("--text", metavar="COLUMN", multiple=True, help="A column of texts; long ones are found by themselves.")
-@click.option("--image", metavar="COLUMN", help="A column with paths of pictures, or pictures; shown, not learned.")
-@click.option("--ignore", metavar="COLUMN", multiple=True, help="Keep a column from the model; slices still see it.")
+@click.option("--id", "id_", metavar="COLUMN", help="The column with row ids, used in every result.")
+@click.option("--validation", metavar="FILE", type=table_type, help="Held-out rows, only used to report the effect.")
+@click.option("--text", metavar="COLUMN", multiple=True, help="A text column; long text columns are detected.")
+@click.option("--image", metavar="COLUMN", help="A column with pictures or their paths; shown, not learned from.")
+@click.option("--ignore", metavar="COLUMN", multiple=True, help="Hide a column from the model; slices still see it.")
 @click.option(
     "--learner",
     type=click.Choice(LEARNERS),
     default="logistic",
     show_default=True,
-    help="What to build when no model is given.",
+    help="The learner to build when no model is given.",
 )
 @click.option(
     "--model",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Your own model, fitted or not: skops, LightGBM's or XGBoost's file.",
+    help="Your own model, fitted or not: a file of skops, LightGBM or XGBoost.",
 )
-@trust_pickle_option
+@click.option("--trust-pickle", cls=FlagOnly, is_flag=True, help="Open a pickle or joblib model, which can run code.")
 @click.option(
     "--rounds",
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="How often at most to correct, retrain and diagnose again.",
+    help="Correct, retrain and diagnose again, at most this often.",
 )
 @seed_option
 @click.option(
     "--fail-above",
     metavar="X",
     type=click.FloatRange(min=0),
-    help="Exit with 1 if more than X labels are verified as wrong; below 1, a share of the rows.",
+    help="Exit with 1 if more than X labels are proved wrong; below 1, X is a share of the rows.",
 )
 @file_option("--report", help="Also write the diagnosis as an HTML page.")
 @click.option(
@@ -94,43 +99,40 @@ def debug(
 ) -> int:
     """Find the training labels that cause a classifier's errors, and prove it.
 
-    TRAIN and TEST are tables: CSV, Parquet, JSON lines or Arrow, packed by gzip or not, or - for stdin. The labels of
+    TRAIN and TEST are tables: CSV, Parquet, JSON lines or Arrow, also compressed by gzip, or - for stdin. The labels of
     TEST should be right. Numbers, categories, dates, texts and missing values need no preparation.
 
-    A run of the same data in RUN is made anew; any other is left alone, and nothing is done.
+    A run of the same data in RUN is replaced; if RUN holds anything else, psi stops.
     """
-    from psidebug.cli.threads import few_threads
-    from psidebug.cli.words import in_words_of_files
     from psidebug.files import check_place
     from psidebug.intake import Roles, inputs_from
-    from psidebug.models import load_model
 
     if report is not None:
         check_place(report)
     if model is not None and click.get_current_context().get_parameter_source("learner") == ParameterSource.COMMANDLINE:
         raise click.UsageError("--model and --learner do not go together: give one of them.")
-    given = None
-    if model is not None:
-        with warnings.catch_warnings(record=True) as caught:
-            given = load_model(model, trust_pickle=trust_pickle)
-        for each in caught:
-            output.remark(f"psi: {each.message}")
+    given = None if model is None else _loaded(output, model, trust_pickle)
     roles = Roles(label, id_, text, image, ignore)
     with output.progress() as tick:
         tick("reading", 0, 1)
         inputs = inputs_from(train, test, validation, roles, learner=learner, model=given, seed=seed)
-        for line in inputs.built:
-            output.detail(f"psi: {line}")
+        if output.verbose:
+            for line in inputs.built:
+                click.echo(f"psi: {line}", err=True)
         arguments, about_test = inputs.arguments(), inputs.about_test()
-        _warn_of_classes(output, inputs)
-        with in_words_of_files(inputs.source), few_threads(len(inputs.train.labels)):
+        classes = len(set(inputs.train.labels))
+        if classes >= MANY_CLASSES:
+            output.remark(
+                f"psi: the label column {label!r} has {classes} classes, so every fit is slow: this may take minutes. "
+                f"If another column has the classes, stop and name it by --label."
+            )
+        with _in_words_of_files(inputs.source), few_threads(len(inputs.train.labels)):
             _check_run(run, arguments, seed)
             found = _diagnosed(inputs, arguments, rounds, seed, tick)
-        if inputs.shared_rows is not None:
-            output.remark(f"psi: {inputs.shared_rows}.")
-        found = found.described(
-            source=inputs.source, notes=[] if inputs.shared_rows is None else [inputs.shared_rows], **about_test
-        )
+        notes = [] if inputs.shared_rows is None else [inputs.shared_rows]
+        for note in notes:
+            output.remark(f"psi: {note}.")
+        found = found.described(source=inputs.source, notes=notes, **about_test)
         tick("saving", 0, 1)
         found.save(run)
         if report is not None:
@@ -141,26 +143,40 @@ def debug(
     return int(failed)
 
 
+def _loaded(output: Output, model: Path, trust_pickle: bool) -> Any:
+    from psidebug.models import load_model
+
+    with warnings.catch_warnings(record=True) as caught:
+        given = load_model(model, trust_pickle=trust_pickle)
+    for each in caught:
+        output.remark(f"psi: {each.message}")
+    return given
+
+
+@contextmanager
+def _in_words_of_files(files: Mapping[str, str | None]) -> Iterator[None]:
+    """Errors speak of ``train.csv`` and its label column where the library says X_train and y_train."""
+
+    def named(found: re.Match[str]) -> str:
+        file = files.get(found[2]) or f"the {found[2]} file"
+        return file if found[1] == "X" else f"the label column of {file}"
+
+    try:
+        yield
+    except PsiError as error:
+        said = ARGUMENT.sub(named, str(error))
+        if said == str(error):
+            raise
+        raise type(error)(said) from error
+
+
 def _check_run(run: Path, arguments: dict[str, Any], seed: int) -> None:
-    """Refuse a place that cannot take the run before the work; whether a run there is of the same data takes a fit."""
+    """Refuse a place that cannot take the run before the work; only a fit tells whether a run there has this data."""
     from psidebug.store import check_run_place, fingerprint_of
     from psidebug.task.task import Task
 
-    if not (run / "run.json").exists():
-        check_run_place(run, {})
-        return
-    task = Task.of(**arguments, seed=seed)
-    check_run_place(run, fingerprint_of(task))
-
-
-def _warn_of_classes(output: Output, inputs: Inputs) -> None:
-    """Say before the work that it takes long, and why: it may be the wrong column."""
-    classes = len(set(inputs.train.labels))
-    if classes >= MANY_CLASSES:
-        output.remark(
-            f"psi: the label column {inputs.roles.label!r} has {classes} classes, and every fit is of all of them: "
-            f"this may take minutes. If another column has the classes, stop here and name it by --label."
-        )
+    exists = (run / "run.json").exists()
+    check_run_place(run, fingerprint_of(Task.of(**arguments, seed=seed)) if exists else {})
 
 
 def _diagnosed(inputs: Inputs, arguments: dict[str, Any], rounds: int, seed: int, tick: Any) -> Diagnosis:
@@ -178,27 +194,19 @@ def _diagnosed(inputs: Inputs, arguments: dict[str, Any], rounds: int, seed: int
     )
 
 
-def allowed(fail_above: float, rows: int) -> float:
-    """The number of wrong labels that ``--fail-above`` lets pass: below 1 it is a share of the rows."""
-    return fail_above * rows if fail_above < 1 else fail_above
-
-
 def _show(output: Output, found: Diagnosis, inputs: Inputs, run: Path, report: Path | None, failed: bool) -> None:
     from psidebug.cli import findings
 
     if output.as_json:
-        page = None if report is None else str(report)
-        output.result(
-            findings.as_data(found) | {"built": list(inputs.built), "run": str(run), "report": page, "failed": failed}
-        )
+        more = {"built": inputs.built, "run": str(run), "report": report and str(report), "failed": failed}
+        output.result(findings.as_data(found) | more)
         return
     findings.show(output.console, found, built=inputs.built)
     findings.show_next(output.console, found, run=run, report=report, fixed=fixed_like(inputs.train.name))
 
 
 def fixed_like(name: str) -> str:
-    """A name for the corrected file, of the format of the training file; CSV where its name says none."""
-    from psidebug.errors import OutputError
+    """A name for the corrected file, in the format of the training file; CSV where its name says none."""
     from psidebug.exports import kind_of
 
     lower = name.lower()

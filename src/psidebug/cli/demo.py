@@ -1,12 +1,14 @@
-"""``psi demo``: a planted labelling bug, found, explained, corrected and proved, in a few seconds."""
+"""``psi demo``: a planted labelling error, found, explained, corrected and proved, in a few seconds."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from psidebug.cli.options import command, file_option, seed_option
 from psidebug.cli.output import Output
+from psidebug.cli.tables import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -14,27 +16,30 @@ if TYPE_CHECKING:
     from psidebug.datasets.digits import MislabelledDigits
     from psidebug.diagnosis.diagnosis import Diagnosis
 
+SHADES = " ░▒▓█"
+INDENT = 3
+
 
 @command(example="psi demo --report demo.html")
 @seed_option
 @file_option("--report", help="Also write the diagnosis as an HTML page.")
 def demo(output: Output, *, seed: int, report: Path | None) -> None:
-    """Find a planted labelling bug, in a few seconds.
+    """Find a planted labelling error in a few seconds.
 
-    A script marked every handwritten 4 as odd. Nobody knows; Psi finds it, says so, and proves it by retraining.
+    A script marked every handwritten 4 as odd. Psi gets no hints; it finds the error, explains it, and proves it by
+    retraining.
     """
     from psidebug.files import check_place
 
     if report is not None:
         check_place(report)
+    from psidebug.cli.findings import as_data
     from psidebug.datasets.digits import mislabelled_digits
 
     data = mislabelled_digits(seed)
     if output.as_json:
-        from psidebug.cli.findings import as_data
-
         found = _diagnosed(output, data, seed)
-        output.result(as_data(found) | {"report": None if report is None else str(report)})
+        output.result(as_data(found) | {"report": report and str(report)})
     else:
         found = _shown(output, data, seed)
     if report is not None:
@@ -51,64 +56,85 @@ def _diagnosed(output: Output, data: MislabelledDigits, seed: int) -> Diagnosis:
 
 
 def _shown(output: Output, data: MislabelledDigits, seed: int) -> Diagnosis:
+    from psidebug.cli.findings import heading
+
     console = output.console
-    _heading(console, "1. The data")
+    heading(console, "1. The data")
     _say(
         console,
-        f"{len(data.y_train)} handwritten digits, even against odd. Unknown to everybody, a labelling script marked "
-        f"every 4 as odd. A logistic regression is trained on them and tested on {len(data.y_test)} others.",
+        f"{len(data.y_train)} handwritten digits, even against odd. A labelling script marked every 4 as odd, and "
+        f"nobody noticed. A logistic regression is trained on them and tested on {len(data.y_test)} others.",
     )
     diagnosis = _diagnosed(output, data, seed)
+    heading(console, "2. What is wrong")
     _show_bugs(console, diagnosis, data)
+    heading(console, "3. The suspects")
     _show_suspects(console, diagnosis, data)
-    _show_slices(console, diagnosis)
+    heading(console, "4. What they have in common")
+    best = diagnosis.correction
+    if best is None or best.slice is None:
+        _say(console, "Nothing that explains them better than a list of rows.")
+    else:
+        label = diagnosis.task.encoding.classes[best.slice.given]
+        stands_out = f"{best.slice.rows} training rows that stand out by {best.slice.z:.0f} standard errors"
+        _say(console, f"{best.slice.condition}, labelled {label}: {stands_out}.")
+    heading(console, "5. The proof")
     _show_proof(console, diagnosis, data)
     return diagnosis
-
-
-def _heading(console: Console, text: str) -> None:
-    console.print(f"\n[bold]{text}[/]")
 
 
 def _say(console: Console, text: str) -> None:
     from psidebug.cli.findings import say
 
-    say(console, text, indent=3)
+    say(console, text, indent=INDENT)
 
 
 def _show_bugs(console: Console, diagnosis: Diagnosis, data: MislabelledDigits) -> None:
-    from psidebug.cli.pictures import side_by_side
-
     task = diagnosis.task
-    _heading(console, "2. What is wrong")
     _say(console, f"It misclassifies {len(task.bugs)} of {len(task.test)} test digits; the first of them:\n")
     shown = task.bugs[:6]
     captions = [f"said {task.encoding.classes[task.predicted[row]]}" for row in shown]
-    pictures = [data.X_test[row].reshape(8, 8) for row in shown]
-    console.print(side_by_side(pictures, captions, colour=console.color_system is not None))
+    console.print(_pictures(data.X_test[shown].reshape(-1, 8, 8), captions, colour=console.color_system is not None))
+
+
+def _pictures(pictures: Any, captions: Sequence[str], *, colour: bool) -> Any:
+    """Pictures with values 0 … 1 in a row, each over its caption.
+
+    Every character is an upper and a lower pixel; without colour, a shade for the mean of both.
+    """
+    from rich.text import Text
+
+    width = max(pictures.shape[2], *map(len, captions)) + 2
+    text = Text()
+    for line in range(0, pictures.shape[1], 2):
+        text.append(" " * INDENT)
+        for picture in pictures:
+            for upper, lower in picture[line : line + 2].T:
+                if colour:
+                    above, below = ("#" + 3 * f"{round(255 * value):02x}" for value in (upper, lower))
+                    text.append("▀", style=f"{above} on {below}")
+                else:
+                    text.append(SHADES[round((upper + lower) / 2 * (len(SHADES) - 1))])
+            text.append(" " * (width - picture.shape[1]))
+        text.append("\n")
+    return text.append(" " * INDENT + "".join(caption.ljust(width) for caption in captions), style="dim")
 
 
 def _show_suspects(console: Console, diagnosis: Diagnosis, data: MislabelledDigits) -> None:
-    from rich.table import Table
+    from psidebug.cli.findings import table_of
 
-    _heading(console, "3. The suspects")
     _say(
         console,
-        "How likely each label is wrong, and its PS, the probability of sufficiency as a cause: in how many of the "
-        "worlds where this label were different and the errors gone, would putting it back bring them back.",
+        "The probability that each label is wrong, and its PS, the probability of sufficiency as a cause: among the "
+        "worlds in which this label is different and the errors are gone, the share in which putting it back brings "
+        "them back.",
     )
     estimates = diagnosis.estimates
     if estimates is None:
         return
-    table = Table(box=None, padding=(0, 3))
-    for name in ("training row", "given", "proposed"):
-        table.add_column(name)
-    table.add_column("wrong", justify="right")
-    table.add_column("PS", justify="right")
-    table.add_column("in truth")
     task, classes = diagnosis.task, diagnosis.task.encoding.classes
-    for row in diagnosis.order[:8]:
-        table.add_row(
+    rows = [
+        (
             str(task.rows[row]),
             str(classes[task.train.codes[row]]),
             str(classes[diagnosis.proposed[row]]),
@@ -116,7 +142,9 @@ def _show_suspects(console: Console, diagnosis: Diagnosis, data: MislabelledDigi
             f"{estimates.ps[row]:.2f}",
             f"a {data.digit_train[row]}",
         )
-    console.print(table)
+        for row in diagnosis.order[:8]
+    ]
+    console.print(table_of(rows, ("training row", "given", "proposed", "wrong", "PS", "in truth"), indent=INDENT))
     planted = data.y_train != data.y_clean
     found = planted[diagnosis.order[: planted.sum()]].sum()
     _say(
@@ -129,29 +157,11 @@ def _show_suspects(console: Console, diagnosis: Diagnosis, data: MislabelledDigi
         _say(console, f"Note: {note}.")
 
 
-def _show_slices(console: Console, diagnosis: Diagnosis) -> None:
-    _heading(console, "4. What they have in common")
-    best = diagnosis.correction
-    if best is None or best.slice is None:
-        _say(console, "Nothing that explains them better than a list of rows.")
-        return
-    label = diagnosis.task.encoding.classes[best.slice.given]
-    _say(
-        console,
-        f"{best.slice.condition}, labelled {label}: {best.slice.rows} training "
-        f"rows that stand out by {best.slice.z:.0f} standard errors.",
-    )
-
-
 def _show_proof(console: Console, diagnosis: Diagnosis, data: MislabelledDigits) -> None:
-    _heading(console, "5. The proof")
-    best = diagnosis.correction
-    if best is None:
+    if diagnosis.correction is None:
         _say(console, diagnosis.verdict)
         return
-    from psidebug.cli.tables import counted
-
-    effect = best.verified
+    effect = diagnosis.correction.verified
     right = int((diagnosis.repaired_labels == data.y_clean).sum())
     _say(
         console,
@@ -159,11 +169,11 @@ def _show_proof(console: Console, diagnosis: Diagnosis, data: MislabelledDigits)
         f"{counted(effect.bugs_fixed, 'error')} fixed, {effect.points_broken} new; {right} of {len(data.y_clean)} "
         f"training labels are now right.",
     )
-    _say(console, f"error on the test digits           {effect.test_before.rate:.3f} → {effect.test_after.rate:.3f}")
+    _say(console, f"error on the test digits       {effect.test_before.rate:.3f} → {effect.test_after.rate:.3f}")
     if effect.validation_before is not None and effect.validation_after is not None:
+        before, after = effect.validation_before.rate, effect.validation_after.rate
         low, high = effect.validation_after.interval
         _say(
             console,
-            f"on validation digits, kept apart   {effect.validation_before.rate:.3f} → "
-            f"{effect.validation_after.rate:.3f} (95% interval {low:.3f} to {high:.3f})\n",
+            f"on held-out validation digits  {before:.3f} → {after:.3f} (95% interval {low:.3f} to {high:.3f})\n",
         )

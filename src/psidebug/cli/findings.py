@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -19,9 +19,11 @@ from psidebug.task.labels import quoted
 
 SUSPECTS_SHOWN, SLICES_SHOWN = 8, 5
 INDENT = 2
+NUMBERS = ("wrong", "PS")
+"""Names of columns that are aligned to the right."""
 
 
-def show(console: Console, found: Answers, *, built: Sequence[str] = ()) -> None:
+def show(console: Console, found: Answers, *, built: Sequence[str]) -> None:
     """Everything but where it is and what to do next."""
     if built:
         heading(console, f"Learner: {built[0]}")
@@ -32,8 +34,18 @@ def show(console: Console, found: Answers, *, built: Sequence[str] = ()) -> None
     for note in found.notes:
         say(console, f"Note: {note}.")
     _show_slices(console, found)
-    _show_suspects(console, found)
-    _show_errors(console, found)
+    shown = records(found.suspects)[:SUSPECTS_SHOWN]
+    if shown:
+        heading(console, f"Top suspects of {len(found.order):,}")
+        rows = [
+            (*(str(each[name]) for name in ("row", "given", "proposed")), f"{each['p_wrong']:.2f}", f"{each['ps']:.2f}")
+            for each in shown
+        ]
+        console.print(table_of(rows, ("row", "given", "proposed", *NUMBERS)))
+    errors = _errors(found)
+    if errors:
+        heading(console, "Error before and after")
+        console.print(table_of([(name, f"{before:.3f} → {after:.3f}") for name, (before, after) in errors]))
 
 
 def show_next(console: Console, found: Answers, *, run: Path, report: Path | None, fixed: str) -> None:
@@ -45,10 +57,7 @@ def show_next(console: Console, found: Answers, *, run: Path, report: Path | Non
         steps.insert(0, (f"psi report {place} -o report.html", "show it to others"))
     if found.corrected:
         steps.append((f"psi apply {place} -o {fixed}", "write the training data with the corrected labels"))
-    table = Table.grid(padding=(0, 3, 0, 0))
-    for command, what in steps:
-        table.add_row(f"[bold]{escape(command)}[/]", what)
-    console.print(Padding(table, (0, 0, 0, INDENT), expand=False))
+    console.print(table_of([(Text(command, style="bold"), what) for command, what in steps]))
 
 
 def as_data(found: Answers) -> dict[str, Any]:
@@ -78,6 +87,16 @@ def say(console: Console, text: str, *, indent: int = INDENT) -> None:
         console.print(" " * indent + line.plain.rstrip(), markup=False, soft_wrap=True)
 
 
+def table_of(rows: Iterable[Sequence[str | Text]], names: Sequence[str] = (), *, indent: int = INDENT) -> Padding:
+    """Rows under their names, indented."""
+    table = Table(box=None, padding=(0, 3, 0, 0), pad_edge=False, show_header=bool(names), header_style="dim")
+    for name in names:
+        table.add_column(name, overflow="fold", justify="right" if name in NUMBERS else "left")
+    for row in rows:
+        table.add_row(*(Text(each) if isinstance(each, str) else each for each in row))
+    return Padding(table, (0, 0, 0, indent), expand=False)
+
+
 def _show_slices(console: Console, found: Answers) -> None:
     slices = records(found.slices)[:SLICES_SHOWN]
     if not slices or found.curve is None:
@@ -85,41 +104,12 @@ def _show_slices(console: Console, found: Answers) -> None:
     heading(console, "What the suspects have in common")
     before = found.curve.points[0].verified.test_after.rate
     for each in slices:
-        effect = f"correcting them takes the test error from {before:.3f} to {each['test_error']:.3f}"
         say(
             console,
             f"{each['condition']}, labelled {quoted(each['given'])}: {counted(each['rows'], 'row')}, "
-            f"{each['suspects']:.0%} of them suspected; {effect}",
+            f"{each['suspects']:.0%} of them suspects; correcting them takes the test error from {before:.3f} to "
+            f"{each['test_error']:.3f}",
         )
-
-
-def _show_suspects(console: Console, found: Answers) -> None:
-    shown = records(found.suspects)[:SUSPECTS_SHOWN]
-    if not shown:
-        return
-    heading(
-        console, f"The first suspects, of {counted(len(found.order), 'row')} whose label can be a cause, or be wrong"
-    )
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for name in ("row", "given", "proposed"):
-        table.add_column(name, overflow="fold")
-    table.add_column("wrong", justify="right")
-    table.add_column("PS", justify="right")
-    for each in shown:
-        texts = [escape(str(each[name])) for name in ("row", "given", "proposed")]
-        table.add_row(*texts, f"{each['p_wrong']:.2f}", f"{each['ps']:.2f}")
-    console.print(Padding(table, (0, 0, 0, INDENT), expand=False))
-
-
-def _show_errors(console: Console, found: Answers) -> None:
-    errors = _errors(found)
-    if not errors:
-        return
-    heading(console, "Error before and after")
-    table = Table.grid(padding=(0, 3, 0, 0))
-    for name, (before, after) in errors:
-        table.add_row(name, f"{before:.3f} → {after:.3f}")
-    console.print(Padding(table, (0, 0, 0, INDENT), expand=False))
 
 
 def _errors(found: Answers) -> list[tuple[str, tuple[float, float]]]:

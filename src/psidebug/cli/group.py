@@ -1,4 +1,4 @@
-"""The commands as one group, each imported when it is used; and whatever is raised as one sentence and an exit code."""
+"""The commands as one group, each imported when it is used; every exception becomes one sentence and an exit code."""
 
 from __future__ import annotations
 
@@ -18,24 +18,30 @@ from psidebug.errors import PsiError
 COMMANDS = {
     "debug": "Find the training labels that cause a classifier's errors, and prove it.",
     "suspects": "List the training labels that are probably wrong.",
-    "slices": "Say what the suspects have in common.",
+    "slices": "Show what the suspects have in common.",
     "explain": "Show the causes of one misclassified test row.",
-    "verify": "Retrain with some labels corrected, and say what that does.",
+    "verify": "Retrain with corrected labels, and show the effect.",
     "apply": "Write the training data with corrected labels.",
     "report": "Write a run as one HTML page.",
-    "review": "Look through the suspects in a browser, and say what is right.",
+    "review": "Review the suspects in a browser.",
     "export": "Write the suspects for a labelling tool or a notebook.",
-    "compare": "Say how two runs differ.",
+    "compare": "Compare two runs.",
     "bench": "Measure Psi on data with known label errors.",
-    "demo": "Find a planted labelling bug, in a few seconds.",
-    "datasets": "List the data with known label errors.",
-    "completion": "Print the script that completes psi's words in your shell.",
+    "demo": "Find a planted labelling error in a few seconds.",
+    "datasets": "List the data sets with known label errors.",
+    "completion": "Print a completion script for your shell.",
 }
-"""Every command with its line in ``psi --help``; it lives in the module of its name, as a function of its name."""
+"""Every command with its line in ``psi --help``."""
+MODULES = {
+    **dict.fromkeys(("suspects", "slices", "explain", "report", "export", "compare"), "results"),
+    **dict.fromkeys(("verify", "apply"), "corrections"),
+    "datasets": "bench",
+}
+"""Where a command lives, as a function of its name; the others in the module of their name."""
 
 
 class ReaderGone(Exception):
-    """Nobody reads the output any more; raised in place of a BrokenPipeError, which click would make exit code 1."""
+    """The reader of the output is gone; raised in place of a BrokenPipeError, which click would make exit code 1."""
 
 
 class LazyGroup(click.Group):
@@ -65,7 +71,7 @@ class LazyGroup(click.Group):
         """The command of this name."""
         if name not in COMMANDS:
             return None
-        found = getattr(importlib.import_module(f"psidebug.cli.{name}"), name)
+        found = getattr(importlib.import_module(f"psidebug.cli.{MODULES.get(name, name)}"), name)
         assert isinstance(found, click.Command)
         return found
 
@@ -97,10 +103,10 @@ class LazyGroup(click.Group):
 @click.version_option(__version__, prog_name="psi")
 @click.pass_context
 def psi(context: click.Context) -> None:
-    """Psi, a debugger for training data: which labels cause your classifier's errors.
+    """Psi, a debugger for training data: find the labels that cause your classifier's errors.
 
-    Start with 'psi demo', or with your own data: 'psi debug train.csv test.csv --label COLUMN'. Options can also be set
-    in psi.toml, in [tool.psi] of pyproject.toml, and as PSI_… in the environment.
+    Start with 'psi demo', or with your own data: 'psi debug train.csv test.csv --label COLUMN'. You can also set
+    options in psi.toml, in [tool.psi] of pyproject.toml, and as PSI_… in the environment.
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
@@ -120,13 +126,13 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    """Run, and turn whatever is raised into a sentence and an exit code."""
+    """Run, and turn every exception into a sentence and an exit code."""
     try:
         return psi.main(arguments, prog_name="psi", standalone_mode=False) or 0
     except click.ClickException as error:
         context = error.ctx if isinstance(error, click.UsageError) else None
         command = context.command_path if context is not None else "psi"
-        return _told(f"{' '.join(error.format_message().split())} '{command} --help' shows what there is.")
+        return _told(f"{' '.join(error.format_message().split())} See '{command} --help'.")
     except PsiError as error:
         return _told(str(error))
     except (KeyboardInterrupt, click.exceptions.Abort):
@@ -139,12 +145,11 @@ def _run(arguments: Sequence[str] | None) -> int:
     except OSError as error:
         return _unwritten(error)
     except MemoryError:
-        return _told("the data do not fit into memory. Give fewer rows or columns.")
+        return _told("the data do not fit into memory. Use fewer rows or columns.")
     except Exception as error:
         first = (str(error).strip().splitlines() or [""])[0]
         return _told(
-            f"an error of Psi itself, not of yours: {type(error).__name__}: {first}. Please report it, with what -v "
-            f"adds to this line."
+            f"internal error: {type(error).__name__}: {first}. Please report it, with the traceback that -v prints."
         )
 
 
@@ -154,11 +159,11 @@ def _told(sentence: str) -> int:
 
 
 def _unwritten(error: OSError) -> int:
-    """What to say when something could not be read or written; nothing, if nobody reads the output any more."""
+    """Say that something could not be read or written; silent if the reader of the output is gone."""
     broken = isinstance(error, BrokenPipeError)
     if not broken:
         where = "the output" if error.filename is None else str(error.filename)
-        _told(f"{where} could not be read or written: {error.strerror or error}. Make room, or choose another place.")
-    if error.filename is None:  # what is still waiting for stdout cannot be written, so let it go
+        _told(f"{where} could not be read or written: {error.strerror or error}. Free space, or choose another place.")
+    if error.filename is None:  # drop what still waits for stdout: it cannot be written
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     return 141 if broken else 2

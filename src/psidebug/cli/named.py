@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from psidebug.cli.corrections import proposed
+from psidebug.errors import UnknownRow
 
 if TYPE_CHECKING:
     from psidebug.store import Run
@@ -11,9 +15,6 @@ if TYPE_CHECKING:
 
 def in_file(run: Run, path: Path) -> dict[int, Any]:
     """The rows that a file names, with the labels that it gives them, else the proposed ones: position → label."""
-    from psidebug.cli.chosen import proposed
-    from psidebug.errors import UnknownRow
-
     ids = {str(row): place for place, row in enumerate(run.findings.labels.rows.tolist())}
     classes = {str(each): each for each in run.findings.encoding.classes}
     found: dict[int, Any] = {}
@@ -32,13 +33,12 @@ def in_file(run: Run, path: Path) -> dict[int, Any]:
         raise UnknownRow(f"{path} names no rows. {_what_to_give(run)}.")
     given = run.findings.encoding.decode(run.findings.labels.given).tolist()
     if all(given[place] == label for place, label in found.items()):
-        raise UnknownRow(f"{path} gives every row that it names the label that it has, so there is nothing to correct.")
+        raise UnknownRow(f"{path} changes no label, so there is nothing to correct.")
     return found
 
 
 def _pairs(run: Run, path: Path, ids: dict[str, int]) -> list[tuple[str, str]]:
     """Ids with labels, or with nothing, as texts."""
-    from psidebug.errors import UnknownRow
     from psidebug.formats import kind_of_content, unpacked
     from psidebug.intake import read_table
 
@@ -55,10 +55,6 @@ def _pairs(run: Run, path: Path, ids: dict[str, int]) -> list[tuple[str, str]]:
 
 def _of_text(run: Run, path: Path, content: bytes, ids: dict[str, int]) -> list[tuple[str, str]]:
     """Lines of text, with a header or without; without one they are id, or id and label."""
-    import csv
-
-    from psidebug.errors import UnknownRow
-
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -68,41 +64,36 @@ def _of_text(run: Run, path: Path, content: bytes, ids: dict[str, int]) -> list[
     cells = [[cell.strip() for cell in line] for line in csv.reader(lines, delimiter=delimiter)]
     if not cells:
         return []
-    head, width = cells[0], len(cells[0])
+    head = cells[0]
     if head[0] not in ids and _is_header(run, head):
         return _chosen(run, path, head, cells[1:])
-    if width > 2:
-        raise UnknownRow(f"{path} has {width} columns, and its first line does not name them. {_what_to_give(run)}.")
+    if len(head) > 2:
+        raise UnknownRow(f"{path} has {len(head)} columns but no header. {_what_to_give(run)}.")
     return [(line[0], line[1] if len(line) > 1 else "") for line in cells]
 
 
 def _is_header(run: Run, line: list[str]) -> bool:
     """Whether a line names columns: one of them by a known name, or the only one by a word where ids are numbers."""
-    counted = all(isinstance(row, int) for row in run.findings.labels.rows.tolist())
-    return bool({*line} & {*_id_names(run)}) or (len(line) == 1 and counted and not line[0].lstrip("-").isdigit())
+    numbers = all(isinstance(row, int) for row in run.findings.labels.rows.tolist())
+    known = not set(line).isdisjoint(_names(run, "id"))
+    return known or (len(line) == 1 and numbers and not line[0].lstrip("-").isdigit())
 
 
 def _chosen(run: Run, path: Path, names: list[str], lines: list[list[str]]) -> list[tuple[str, str]]:
     """The column of ids, which is the only one or known by its name, and that of labels."""
-    from psidebug.errors import UnknownRow
-
-    row = next((names.index(each) for each in _id_names(run) if each in names), None)
+    row, label = (
+        next((names.index(each) for each in _names(run, role) if each in names), None) for role in ("id", "label")
+    )
     if row is None and len(names) > 1:
-        raise UnknownRow(f"{path} has the columns {', '.join(names[:8])}, none of ids. {_what_to_give(run)}.")
-    label = next((names.index(each) for each in _label_names(run) if each in names), None)
-    row = row or 0
-    return [(line[row], line[label] if label is not None and label < len(line) else "") for line in lines]
+        raise UnknownRow(f"{path} has no id column; its columns are {', '.join(names[:8])}. {_what_to_give(run)}.")
+    return [(line[row or 0], line[label] if label is not None and label < len(line) else "") for line in lines]
 
 
-def _id_names(run: Run) -> list[str]:
-    own = run.findings.origin.source.get("id")
-    return list(dict.fromkeys([*([own] if own else []), "row", "id"]))
-
-
-def _label_names(run: Run) -> list[str]:
-    own = run.findings.origin.source.get("label")
-    return list(dict.fromkeys([*([own] if own else []), "label"]))
+def _names(run: Run, role: str) -> list[str]:
+    """What the column of ids, or of labels, may be called: first as in the training file."""
+    names = (run.findings.origin.source.get(role), "row" if role == "id" else role, role)
+    return list(dict.fromkeys(each for each in names if each))
 
 
 def _what_to_give(run: Run) -> str:
-    return f"Give one id a line, or id,label; or a table with a column {' or '.join(map(repr, _id_names(run)))}"
+    return f"Give one id per line, or id,label; or a table with a column {' or '.join(map(repr, _names(run, 'id')))}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -31,43 +32,37 @@ class Output:
     @cached_property
     def console(self) -> Console:
         """Where results in words are printed."""
-        return console_for(stderr=False)
+        return _console(stderr=False)
 
     def result(self, data: Any) -> None:
-        """Print a result as JSON: numbers of numpy, dates and NaN included (as numbers, ISO text and null)."""
+        """Print a result as JSON."""
+        from psidebug.exports.written import plain
+
         click.echo(json.dumps(plain(data), indent=2, ensure_ascii=False, allow_nan=False))
+
+    def text(self, text: str) -> None:
+        """Print a result in words, as it is."""
+        self.console.print(text, markup=False)
 
     def remark(self, text: str) -> None:
         """Say something on stderr that is no result; not with ``-q``."""
         if not self.quiet:
             click.echo(text, err=True)
 
-    def detail(self, text: str) -> None:
-        """Say something on stderr that only ``-v`` asks for."""
-        if self.verbose:
-            click.echo(text, err=True)
-
     @contextmanager
     def progress(self) -> Iterator[Progress]:
-        """A callback (stage, done, total) that shows where the work is.
-
-        A line that moves on a terminal; with ``-v`` one line per stage anywhere; else silent.
-        """
-        from psidebug.cli.progress import progress_bar, progress_lines
-
+        """A callback (stage, done, total): a moving bar on a terminal; elsewhere, with ``-v``, a line per stage."""
         if self.quiet:
             yield lambda stage, done, total: None
         elif self.verbose and not sys.stderr.isatty():
-            yield progress_lines(lambda line: click.echo(line, err=True))
+            yield _stage_lines()
         else:
-            with progress_bar() as tick:
+            with _progress_bar() as tick:
                 yield tick
 
 
-def console_for(*, stderr: bool) -> Console:
-    """A console that is as wide as the terminal, and lets a closed pipe be known."""
-    import os
-
+def _console(*, stderr: bool) -> Console:
+    """A console that is as wide as the terminal, and reports a closed pipe."""
     from rich.console import Console
 
     class Plain(Console):
@@ -79,16 +74,40 @@ def console_for(*, stderr: bool) -> Console:
     return Plain(stderr=stderr, highlight=False, width=width, emoji=False)
 
 
-def plain(value: Any) -> Any:
-    """The value as JSON has it: dicts, lists, texts, numbers, true, false, null."""
-    if isinstance(value, dict):
-        return {str(key): plain(each) for key, each in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [plain(each) for each in value]
-    if hasattr(value, "tolist"):  # numpy
-        return plain(value.tolist())
-    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
-        return None
-    if value is None or isinstance(value, str | bool | int | float):
-        return value
-    return value.isoformat() if hasattr(value, "isoformat") else str(value)
+@contextmanager
+def _progress_bar() -> Iterator[Progress]:
+    """Stage, fits done of how many, time left; silent when stderr is not a terminal."""
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bars
+
+    console = _console(stderr=True)
+    texts = [TextColumn(f"{{task.fields[{name}]}}") for name in ("count", "left")]
+    columns = (TextColumn("  {task.description}"), BarColumn(bar_width=20), texts[0], TimeElapsedColumn(), texts[1])
+    with Bars(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
+        bar = bars.add_task("starting", total=None, count="", left="")
+
+        def tick(stage: str, done: int, total: int) -> None:
+            counted = total > 1
+            remaining = bars.tasks[0].time_remaining if counted and done else None
+            bars.update(
+                bar,
+                description=stage,
+                completed=done,
+                total=total if counted else None,
+                count=f"{done} of {total} fits" if counted else "",
+                left="" if remaining is None else f"{remaining:.0f} s left",
+            )
+
+        yield tick
+
+
+def _stage_lines() -> Progress:
+    """A callback that writes one line when a stage begins."""
+    seen: list[str] = []
+
+    def tick(stage: str, done: int, total: int) -> None:
+        if seen[-1:] != [stage]:
+            seen.append(stage)
+            click.echo(f"psi: {stage}" + (f", {total:,} fits" if total > 1 else ""), err=True)
+
+    return tick

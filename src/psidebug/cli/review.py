@@ -1,46 +1,35 @@
-"""``psi review``: look through the suspects in a browser, and say what is right."""
+"""``psi review``: review the suspects in a browser."""
 
 from __future__ import annotations
 
+import contextlib
+import getpass
+import os
+import signal
+import sys
+import webbrowser
 from pathlib import Path
 
 import click
 
-from psidebug.cli.guarded import FlagOnly
 from psidebug.cli.options import command, run_argument
 from psidebug.cli.output import Output
+from psidebug.cli.settings import FlagOnly
 
 
 @command(example="psi review psi-run")
 @run_argument
 @click.option("--no-browser", is_flag=True, help="Print the link only.")
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=0,
-    help="Where to listen; by default where it was last, if free, else any.",
-)
-@click.option("--reviewer", metavar="NAME", help="Who stands beside the verdicts; by default your user name.")
-@click.option(
-    "--listen",
-    cls=FlagOnly,
-    metavar="ADDRESS",
-    help="Listen on this address, not on this machine only; takes a password.",
-)
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="By default the last port if free, else any.")
+@click.option("--reviewer", metavar="NAME", help="Name saved with the verdicts; by default your user name.")
+@click.option("--listen", cls=FlagOnly, metavar="ADDRESS", help="Also accept other machines, here; needs a password.")
 def review(output: Output, *, run: Path, no_browser: bool, port: int, reviewer: str | None, listen: str | None) -> None:
-    """Look through the suspects in a browser, and say what is right.
+    """Review the suspects in a browser.
 
-    The server listens on this machine only, and the link lets one browser in, once. Verdicts are saved in the run
-    directory as they are made; Ctrl-C ends the server. To listen elsewhere takes --listen and a password, from
-    PSI_REVIEW_PASSWORD or asked for.
+    The server listens on this machine only, and the link admits one browser, once. Every verdict is saved in the run
+    directory at once; Ctrl-C ends the server. To admit other machines, give --listen and a password: it is read from
+    PSI_REVIEW_PASSWORD, or psi asks for it.
     """
-    import contextlib
-    import getpass
-    import os
-    import signal
-    import sys
-    import webbrowser
-
     from psidebug.diagnosis.diagnosis import Diagnosis
     from psidebug.review.serve import exposure, prepare
 
@@ -49,23 +38,25 @@ def review(output: Output, *, run: Path, no_browser: bool, port: int, reviewer: 
         password = os.environ.get("PSI_REVIEW_PASSWORD")
         if not password and sys.stdin.isatty():
             password = click.prompt("Password", hide_input=True, err=True)
-    who = reviewer or getpass.getuser()
-
-    def tell(fresh: str) -> None:
-        output.remark(f"For another browser: {fresh}")
-
-    served = prepare(run, Diagnosis.load, reviewer=who, port=port, listen=listen, password=password, tell=tell)
+    served = prepare(
+        run,
+        Diagnosis.load,
+        reviewer=reviewer or getpass.getuser(),
+        port=port,
+        listen=listen,
+        password=password,
+        tell=lambda fresh: output.remark(f"For another browser: {fresh}"),
+    )
     if listen is not None:
         output.remark(exposure(served.address))
-    link = served.link
     if output.as_json:
-        output.result({"link": link})
+        output.result({"link": served.link})
     else:
-        click.echo(link)
-    output.remark("Ctrl-C ends the review; every verdict that the page calls saved is on disk.")
+        click.echo(served.link)
+    output.remark("Ctrl-C ends the review. A verdict that the page calls saved is on disk.")
     if not no_browser and listen is None:
-        webbrowser.open(link)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # to be ended by another process is as good as Ctrl-C
+        webbrowser.open(served.link)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # SIGTERM ends the review as Ctrl-C does
     with contextlib.suppress(KeyboardInterrupt):
         served.run()
     output.remark("The review has ended.")

@@ -8,14 +8,13 @@ A setting is the long name of an option with ``_`` for ``-``. From the strongest
     [debug]  learner = "forest"        psi.toml, for one command
     learner = "forest"                 psi.toml, for every command that has the option
 
-``psi.toml`` is looked for in the working directory; without one, ``[tool.psi]`` of ``pyproject.toml`` is read in its
-place. In the environment, options that take several values have them separated by commas. A name that Psi does not know
-is an error in a file; in the environment it is another program's, and a remark. ``PSI_DATA`` is no setting: it names
-the folder of the benchmarks' files.
+``psi.toml`` is read from the working directory; without one, ``[tool.psi]`` of ``pyproject.toml`` is read. In the
+environment, commas separate the values of an option that takes several. An unknown name is an error in a file; in the
+environment it only triggers a warning. ``PSI_DATA`` is not a setting: it names the folder of the benchmark files.
 
 A project may come from a stranger, so its file cannot do all that a flag can. ``trust_pickle``, ``overwrite`` and
-``listen`` are flags only, in the environment too. Files and folders to write, as ``output`` and ``report``, must be
-relative in a file, and stay in its folder also where links lead.
+``listen`` are flags only; the environment cannot set them either. A file or folder to write, such as ``output`` or
+``report``, must be a relative path in a file of settings, and must stay in its folder when links are followed.
 """
 
 from __future__ import annotations
@@ -25,16 +24,26 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import Any
 
 import click
 
-from psidebug.cli.guarded import check_setting
 from psidebug.errors import InputError, UnknownOption
 
 PREFIX = "PSI_"
 NO_SETTINGS = ("PSI_DATA", "PSI_REVIEW_PASSWORD")
+
+
+class FlagOnly(click.Option):
+    """An option that weakens what protects the user: only the flag counts.
+
+    The environment is refused too: there it would be forgotten and hold for every project.
+    """
+
+
+class PlaceToWrite(click.Option):
+    """An option that names a file or directory to write: a file of settings may only name one in its own folder."""
 
 
 @dataclass(frozen=True)
@@ -44,13 +53,12 @@ class Settings:
     values: Mapping[str, Any]
     origins: Mapping[str, str]
     strange: tuple[str, ...] = ()
-    """Sentences about variables that look like settings and are none; they may be another program's."""
+    """Warnings about variables that look like settings and are none."""
 
     def origin(self, error: click.BadParameter) -> str | None:
         """Where the value that click complains about was set; None if it was given as a flag."""
         name = None if error.param is None else error.param.name
-        typed = error.ctx is None or name is None or name not in self.origins
-        if typed or error.ctx is None or name is None:
+        if error.ctx is None or name is None or name not in self.origins:
             return None
         source = error.ctx.get_parameter_source(name)
         return self.origins[name] if source in (None, click.core.ParameterSource.DEFAULT_MAP) else None
@@ -60,66 +68,56 @@ def settings_of(command: click.Command) -> Settings:
     """What files and the environment say about the options of a command; an unknown name in a file is an error."""
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
+    strange: list[str] = []
+    stated = [*_in_file(command), *_in_environment(command, strange)]
     options = _options(command)
-    for key, value, origin, folder in _stated(command):  # from the weakest to the strongest
+    for key, value, origin, folder in stated:  # from the weakest to the strongest
         option = options.get(key)
         if option is not None and option.name is not None:
-            check_setting(option, key, value, origin=origin, folder=folder)
+            _check_setting(option, key, value, origin=origin, folder=folder)
             values[option.name] = _fitting(option, value)
             origins[option.name] = origin
-    return Settings(values, origins, tuple(_strange()))
+    return Settings(values, origins, tuple(strange))
 
 
-def _stated(command: click.Command) -> Iterator[tuple[str, Any, str, Path | None]]:
-    """Every setting that concerns the command, from the weakest to the strongest.
+Stated = Iterator[tuple[str, Any, str, Path | None]]
+"""Settings, each with its name, its value, the file or variable, and the folder of the file; None for a variable."""
 
-    Each with its name, its value, the file or variable where it is, and the folder of the file; None for a variable.
-    """
-    name = str(command.name)
+
+def _in_file(command: click.Command) -> Stated:
     table, file = _file()
-    if table:
-        known = _options_of_all()
-        tables = {key: value for key, value in table.items() if isinstance(value, Mapping)}
-        plain = {key: value for key, value in table.items() if key not in tables}
-        _check_names(tables, known, f"{file} has a table", "the commands are")
-        _check_names(plain, _union(known), f"{file} sets", "such options are")
-        for each, content in tables.items():
-            _check_names(content, known[each], f"{file} sets, for {each},", "its options are")
-        folder = Path.cwd()
-        yield from ((key, value, file, folder) for key, value in (*plain.items(), *tables.get(name, {}).items()))
-    variables = _variables()
-    if variables:
-        every, one = _names_of_variables()
-        yield from ((every[key], value, key, None) for key, value in variables.items() if key in every)
-        for key, value in variables.items():
-            if key in one and one[key][0] == name:
-                yield one[key][1], value, key, None
-
-
-def _strange() -> Iterator[str]:
-    """A sentence for each variable that Psi does not know, with the nearest that it does."""
-    variables = _variables()
-    if variables:
-        every, one = _names_of_variables()
-        for key in variables:
-            if key not in every and key not in one:
-                near = get_close_matches(key, [*every, *one], n=1)
-                meant = f" Did you mean {near[0]}?" if near else ""
-                yield f"the environment sets {key}, which is no setting of Psi and is left alone.{meant}"
-
-
-def _variables() -> dict[str, str]:
-    """The variables of the environment that look like settings."""
-    names = sorted(key for key in os.environ if key.startswith(PREFIX) and key not in NO_SETTINGS)
-    return {key: os.environ[key] for key in names}
-
-
-def _names_of_variables() -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
-    """Variables for every command with their option, and those for one command with that and the option."""
+    if not table:
+        return
     known = _options_of_all()
-    every = {f"{PREFIX}{key.upper()}": key for key in _union(known)}
-    one = {f"{PREFIX}{each.upper()}_{key.upper()}": (each, key) for each in known for key in known[each]}
-    return every, one
+    tables = {key: value for key, value in table.items() if isinstance(value, Mapping)}
+    plain = {key: value for key, value in table.items() if key not in tables}
+    _check_names(tables, known, f"{file} has a table", "the commands are")
+    _check_names(plain, {key for each in known.values() for key in each}, f"{file} sets", "such options are")
+    for each, content in tables.items():
+        _check_names(content, known[each], f"{file} sets, for {each},", "its options are")
+    for key, value in (*plain.items(), *tables.get(str(command.name), {}).items()):
+        yield key, value, file, Path.cwd()
+
+
+def _in_environment(command: click.Command, strange: list[str]) -> Stated:
+    """First the variables for every command, then those for this one; warnings about unknown ones go to ``strange``."""
+    given = sorted(key for key in os.environ if key.startswith(PREFIX) and key not in NO_SETTINGS)
+    if not given:
+        return
+    known = _options_of_all()
+    every = {f"{PREFIX}{key.upper()}": key for each in known.values() for key in each}
+    one = {f"{PREFIX}{name.upper()}_{key.upper()}": (name, key) for name in known for key in known[name]}
+    for variable in given:
+        if variable in every:
+            yield every[variable], os.environ[variable], variable, None
+        elif variable not in one:
+            near = get_close_matches(variable, [*every, *one], n=1)
+            meant = f" Did you mean {near[0]}?" if near else ""
+            strange.append(f"{variable} is not a setting of Psi and is ignored.{meant}")
+    for variable in given:
+        name, key = one.get(variable, ("", ""))
+        if name == command.name:
+            yield key, os.environ[variable], variable, None
 
 
 def _file() -> tuple[Mapping[str, Any], str]:
@@ -132,14 +130,14 @@ def _file() -> tuple[Mapping[str, Any], str]:
         except (OSError, ValueError) as error:
             if path:
                 continue  # another tool's file, and perhaps none of our business
-            raise InputError(f"{name} cannot be read: {error}. Mend or remove it.") from None
+            raise InputError(f"{name} cannot be read: {error}. Repair or remove it.") from None
         for key in path:
             content = content.get(key, {})
         return content, f"[tool.psi] of {name}" if path else name
     return {}, ""
 
 
-def _check_names(given: Mapping[str, Any], known: Mapping[str, Any], sets: str, list_of: str) -> None:
+def _check_names(given: Mapping[str, Any], known: Any, sets: str, list_of: str) -> None:
     for name in given:
         if name not in known:
             near = get_close_matches(name, known, n=3) or sorted(known)[:8]
@@ -148,13 +146,12 @@ def _check_names(given: Mapping[str, Any], known: Mapping[str, Any], sets: str, 
 
 def _options(command: click.Command) -> dict[str, click.Option]:
     """The options of a command by the name that a setting has: the long flag."""
-    found = {}
-    for each in command.params:
-        if isinstance(each, click.Option) and not each.is_eager:
-            flags = [flag for flag in each.opts if flag.startswith("--")]
-            if flags:
-                found[flags[0].removeprefix("--").replace("-", "_")] = each
-    return found
+    return {
+        flag.removeprefix("--").replace("-", "_"): each
+        for each in command.params
+        if isinstance(each, click.Option) and not each.is_eager
+        for flag in [flag for flag in each.opts if flag.startswith("--")][:1]
+    }
 
 
 def _options_of_all() -> dict[str, dict[str, click.Option]]:
@@ -166,10 +163,6 @@ def _options_of_all() -> dict[str, dict[str, click.Option]]:
     return {name: _options(each) for name, each in commands.items() if each is not None}
 
 
-def _union(known: Mapping[str, Mapping[str, click.Option]]) -> dict[str, None]:
-    return {key: None for options in known.values() for key in options}
-
-
 def _fitting(option: click.Option, value: Any) -> Any:
     """The value as click takes it: a list where the option may be given several times."""
     if not option.multiple:
@@ -177,3 +170,26 @@ def _fitting(option: click.Option, value: Any) -> Any:
     if isinstance(value, str):
         return [part.strip() for part in value.split(",") if part.strip()]
     return [str(each) for each in value] if isinstance(value, list) else [str(value)]
+
+
+def _check_setting(option: click.Option, name: str, value: Any, *, origin: str, folder: Path | None) -> None:
+    """Raise :class:`InputError` if this may not be set in a file in ``folder``, or, with None, in the environment."""
+    flag = max(option.opts, key=len)
+    said = f"{origin} sets {name}" if folder is not None else f"the environment sets {name} (by {origin})"
+    if isinstance(option, FlagOnly):
+        raise InputError(f"{said}, but only the flag {flag} may do that, for your safety. Remove the setting.")
+    if isinstance(option, PlaceToWrite) and folder is not None and not _is_inside(str(value), folder):
+        raise InputError(
+            f"{said} to {str(value)!r:.80}, which is outside of the project: a file of settings may only name places "
+            f"in its folder. Set a relative path there, or remove the setting and give {flag}."
+        )
+
+
+def _is_inside(place: str, folder: Path) -> bool:
+    """Whether a path is relative, for any system, and stays in the folder when its links are followed."""
+    if PureWindowsPath(place).anchor:  # C:\, \, / and what else begins a path that is not relative
+        return False
+    try:
+        return (folder / place).resolve().is_relative_to(folder.resolve())
+    except (OSError, ValueError, RuntimeError):  # no path at all: a zero byte, links in a ring
+        return False

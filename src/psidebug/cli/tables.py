@@ -1,9 +1,13 @@
-"""Results as tables: aligned and readable at 80 columns on a terminal, whole when piped."""
+"""Results as tables: on a terminal readable at 80 columns, whole when piped, and in files."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import click
 
 if TYPE_CHECKING:
     from psidebug.cli.output import Output
@@ -11,12 +15,8 @@ if TYPE_CHECKING:
 CAUSE_NAMES = ("row", "given", "proposed", "p_wrong", "ps")
 
 
-def show_table(
-    output: Output, rows: Iterable[Sequence[str]], names: Sequence[str], *, wide: Sequence[str] = ()
-) -> None:
+def show_table(output: Output, rows: Iterable[Sequence[str]], names: Sequence[str], *, wide: Sequence[str]) -> None:
     """Print rows of text under their names; columns named in ``wide`` are texts that may be folded, others numbers."""
-    import sys
-
     from rich.table import Table
     from rich.text import Text
 
@@ -39,6 +39,15 @@ def show_table(
     output.console.print(table)
 
 
+def show_causes(output: Output, causes: Iterable[Mapping[str, Any]]) -> None:
+    """Print suspects or causes: row, given, proposed, p_wrong, ps."""
+    rows = [
+        (*(one_line(each[name]) for name in CAUSE_NAMES[:3]), *(number(each[name]) for name in CAUSE_NAMES[3:]))
+        for each in causes
+    ]
+    show_table(output, rows, CAUSE_NAMES, wide=CAUSE_NAMES[:3])
+
+
 def one_line(value: Any) -> str:
     """A value of the user as text without line breaks or control characters."""
     text = " ".join(str(value).split())
@@ -48,12 +57,6 @@ def one_line(value: Any) -> str:
 def counted(number: int, name: str) -> str:
     """A number with what it counts, in the singular or the plural."""
     return f"{number:,} {name}" if number == 1 else f"{number:,} {name}s"
-
-
-def cause_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """A suspect or a cause as cells: row, given, proposed, p_wrong, ps."""
-    texts = (one_line(row[name]) for name in CAUSE_NAMES[:3])
-    return (*texts, *(number(row[name]) for name in CAUSE_NAMES[3:]))
 
 
 def number(value: float | None, digits: int = 2) -> str:
@@ -66,3 +69,49 @@ def records(frame: Any) -> list[dict[str, Any]]:
     import narwhals as nw
 
     return [dict(row) for row in nw.from_native(frame, eager_only=True).iter_rows(named=True)]
+
+
+def send(output: Output, table: Any, target: Path | None, kind: str | None = None) -> None:
+    """Write a table to a file, in the format of ``kind`` or of its name; to stdout if that is ``-`` or nothing."""
+    from psidebug.exports import encoded, write_table
+    from psidebug.files import check_place, write_whole
+
+    if target is not None and str(target) != "-":
+        if kind is None:
+            write_table(table, target)
+        else:
+            check_place(target)
+            _check_name(target, kind)
+            write_whole(target, encoded(table, "jsonl" if kind == "json" else kind))
+        wrote(output, target, table.num_rows)
+    elif output.as_json:
+        raise click.UsageError("--json and the table cannot both go to stdout: give -o FILE, or no --json.")
+    elif kind == "parquet" and sys.stdout.isatty():
+        raise click.UsageError("Parquet cannot be shown in a terminal: give -o FILE, or pipe it to another program.")
+    else:
+        content = encoded(table, "jsonl" if kind == "json" else kind or "csv")
+        click.echo(content if kind == "parquet" else content.decode("utf-8"), nl=False)
+
+
+def wrote(output: Output, target: Path, rows: int, **more: Any) -> None:
+    """Say what was written."""
+    if output.as_json:
+        output.result({"written": str(target), "rows": rows, **more})
+    else:
+        output.remark(f"wrote {counted(rows, 'row')} to {target}")
+
+
+def _check_name(target: Path, kind: str) -> None:
+    """Refuse a name that says another format than the one asked for; a name that says none may hold any."""
+    from psidebug.errors import OutputError
+    from psidebug.exports import kind_of
+
+    try:
+        says, packed = kind_of(target)
+    except OutputError:
+        return
+    if packed or says != ("jsonl" if kind == "json" else kind):
+        raise click.UsageError(
+            f"the name {target.name} says {says}{', packed' if packed else ''}, but --format says {kind}: leave "
+            f"--format out, or choose another name."
+        )

@@ -9,32 +9,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from psidebug.datasets.benchmark import Benchmark, Design, Learner, Sizes
-from psidebug.datasets.bundled import BREAST_CANCER, ODD_EVEN, TEN_DIGITS, breast_cancer, odd_even, ten_digits
-from psidebug.datasets.census import INCOME, income
 from psidebug.datasets.generated import CONCENTRIC, LINEAR, TWO_GAUSSIANS, concentric, linear, two_gaussians
 from psidebug.datasets.noise import Fault, Noise, Planted
-from psidebug.datasets.reviews import SENTIMENT, sentiment
-
-DESIGNS: tuple[Design, ...] = (
-    SENTIMENT,
-    INCOME,
-    TWO_GAUSSIANS,
-    CONCENTRIC,
-    LINEAR,
+from psidebug.datasets.real import (
     BREAST_CANCER,
-    TEN_DIGITS,
+    INCOME,
     ODD_EVEN,
+    SENTIMENT,
+    TEN_DIGITS,
+    breast_cancer,
+    income,
+    odd_even,
+    sentiment,
+    ten_digits,
 )
-BENCHMARKS: Mapping[str, Callable[..., Benchmark]] = {
-    "sentiment": sentiment,
-    "income": income,
-    "two_gaussians": two_gaussians,
-    "concentric": concentric,
-    "linear": linear,
-    "breast_cancer": breast_cancer,
-    "ten_digits": ten_digits,
-    "odd_even": odd_even,
-}
+
+DESIGNS = (SENTIMENT, INCOME, TWO_GAUSSIANS, CONCENTRIC, LINEAR, BREAST_CANCER, TEN_DIGITS, ODD_EVEN)
+MAKERS = (sentiment, income, two_gaussians, concentric, linear, breast_cancer, ten_digits, odd_even)
+BENCHMARKS: Mapping[str, Callable[..., Benchmark]] = {make.__name__: make for make in MAKERS}
 
 __all__ = [
     "BENCHMARKS",

@@ -13,8 +13,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from psidebug.datasets.faults import marked_range
-from psidebug.datasets.noise import Fault, Labels, Noise, Planted, plant
+from psidebug.datasets.noise import Fault, Labels, Noise, Planted, marked_range, plant
 from psidebug.datasets.sources import Source
 from psidebug.errors import InputError, LearnerError, UnknownOption
 from psidebug.task.learner import Classifier
@@ -44,7 +43,7 @@ class Design:
     name: str
     sizes: Sizes
     columns: int | str
-    """Number of columns, or what is there instead of columns."""
+    """Number of columns, or "text"."""
     classes: tuple[str, ...]
     """What the classes 0 … K-1 are called."""
     source: Source
@@ -53,9 +52,9 @@ class Design:
     summary: str = "10% of the labels, at random, are wrong"
     """What the usual noise does, in words that hold for every seed."""
     fault: Callable[[Table, Labels, np.random.Generator], Fault] = marked_range
-    """For systematic noise, from the training rows and their right labels a fault, by chance among those that fit."""
+    """For systematic noise: a fault that fits the training rows and their right labels, chosen by chance."""
     encoders: Mapping[Learner, Any] = field(default_factory=dict)
-    """The transformer before each learner; none where the columns can be used as they are."""
+    """The transformer before each learner; none if the columns can be used as they are."""
 
     def shuffled(
         self, rows: npt.NDArray[Any], labels: npt.NDArray[Any], seed: int, *, test: int, noise: Noise
@@ -69,11 +68,10 @@ class Design:
     def benchmark(
         self, part: Callable[[slice], Table], labels: Labels, *, test: int, noise: Noise, rng: np.random.Generator
     ) -> Benchmark:
-        """Rows cut in the order they come in, and errors planted in the training labels.
+        """Rows split in the order they come in, and errors planted in the training labels.
 
-        Whatever the rows need of ``rng`` has been drawn before. Fewer test rows are the first of all of them, and leave
-        the other two parts as they are; so does another kind of noise. Differences between runs are then due to what
-        was changed.
+        The rows have drawn from ``rng`` before. Fewer test rows are the first of all test rows, and change no other
+        part; nor does another kind of noise. So differences between runs come only from what was changed.
         """
         sizes = self.sizes
         if not 1 <= test <= sizes.test:

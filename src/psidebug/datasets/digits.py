@@ -21,7 +21,6 @@ class MislabelledDigits:
     digit_train: npt.NDArray[np.intp]
     X_test: npt.NDArray[np.float64]
     y_test: npt.NDArray[Any]
-    digit_test: npt.NDArray[np.intp]
     X_validation: npt.NDArray[np.float64]
     y_validation: npt.NDArray[Any]
     rows: list[str]
@@ -30,19 +29,14 @@ class MislabelledDigits:
     """What the training labels should have been."""
 
     def arguments(self) -> dict[str, Any]:
-        """What to give to :func:`psidebug.debug`: a logistic regression, these rows, and which digit each shows."""
+        """Arguments of :func:`psidebug.debug`: a logistic regression, these rows, and the digit of each."""
         import pyarrow as pa
         from sklearn.linear_model import LogisticRegression
 
+        data = ("X_train", "y_train", "X_test", "y_test", "rows", "X_validation", "y_validation")
         return {
             "model": LogisticRegression(max_iter=1000),
-            "X_train": self.X_train,
-            "y_train": self.y_train,
-            "X_test": self.X_test,
-            "y_test": self.y_test,
-            "rows": self.rows,
-            "X_validation": self.X_validation,
-            "y_validation": self.y_validation,
+            **{name: getattr(self, name) for name in data},
             "metadata": pa.table({"digit": self.digit_train}),
             "images": (8, 8),
         }
@@ -68,7 +62,6 @@ def mislabelled_digits(seed: int = 0) -> MislabelledDigits:
         digit_train=digits[train],
         X_test=pictures[test],
         y_test=parity[test],
-        digit_test=digits[test],
         X_validation=pictures[validation],
         y_validation=parity[validation],
         rows=[f"picture-{number:04d}" for number in train],

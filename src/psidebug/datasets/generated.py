@@ -24,27 +24,9 @@ APART = 0.23
 """Distance of the rings' centres."""
 GENERATED = Source(home="generated", licence="MIT, as Psi")
 
-TWO_GAUSSIANS = Design(
-    name="two_gaussians",
-    sizes=Sizes(train=1000, test=1000, validation=5000),
-    columns=2,
-    classes=("left", "right"),
-    source=GENERATED,
-)
-CONCENTRIC = Design(
-    name="concentric",
-    sizes=Sizes(train=2000, test=2000, validation=5000),
-    columns=2,
-    classes=("inner", "outer"),
-    source=GENERATED,
-)
-LINEAR = Design(
-    name="linear",
-    sizes=Sizes(train=1400, test=600, validation=5000),
-    columns=20,
-    classes=("below", "above"),
-    source=GENERATED,
-)
+TWO_GAUSSIANS = Design("two_gaussians", Sizes(1000, 1000, 5000), 2, ("left", "right"), GENERATED)
+CONCENTRIC = Design("concentric", Sizes(2000, 2000, 5000), 2, ("inner", "outer"), GENERATED)
+LINEAR = Design("linear", Sizes(1400, 600, 5000), 20, ("below", "above"), GENERATED)
 
 
 def two_gaussians(seed: int, *, test: int = TWO_GAUSSIANS.sizes.test, noise: Noise = "random") -> Benchmark:

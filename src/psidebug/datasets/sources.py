@@ -1,7 +1,7 @@
 """Files of real data: read from the folder that ``PSI_DATA`` names, else downloaded once from their public homes.
 
-Nothing is used before its sha256 is the expected one, so that a benchmark means the same rows everywhere. Psi ships
-none of the rows.
+A file is only used if its sha256 is the expected one, so that a benchmark has the same rows everywhere. Psi ships none
+of the rows.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Source:
     """Name in the folder ``PSI_DATA``; what ends in .gz is unpacked."""
     url: str = ""
     sha256: str = ""
-    """Of the content, unpacked: the public copy of a file may be packed, or not."""
+    """Of the unpacked content: the public copy of a file may be packed, or not."""
 
     def content(self) -> bytes:
         """The file's verified content, downloaded if there is no ``PSI_DATA``."""
@@ -47,7 +47,7 @@ class Source:
         content = _unpacked(path)
         if content is None or hashlib.sha256(content).hexdigest() != self.sha256:
             raise InputError(
-                f"{path} is not the file that Psi knows, or damaged: its content has another sha256. Replace it (from "
+                f"{path} is not the file that Psi knows, or is damaged: its sha256 differs. Replace it (from "
                 f"{self.url}), or unset {VARIABLE} to let Psi download it."
             )
         return content
@@ -63,11 +63,8 @@ class Source:
                 present = (Path(os.environ[VARIABLE]) / self.file).is_file()
                 return f"file damaged, in {VARIABLE}" if present else f"file not here, missing in {VARIABLE}"
             return f"file here, in {VARIABLE}"
-        return (
-            "file here, downloaded"
-            if (_cache() / self._cached_name).is_file()
-            else "file not here, downloaded when first used"
-        )
+        cached = (_cache() / self._cached_name).is_file()
+        return "file here, downloaded" if cached else "file not here, downloaded when first used"
 
     @property
     def _cached_name(self) -> str:

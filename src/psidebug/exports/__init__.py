@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from psidebug.exports.corrected import Decision, corrected_table
-from psidebug.exports.label_studio import label_studio_config, label_studio_tasks, training_set
 from psidebug.exports.original import corrected_file
-from psidebug.exports.suspects import cleanlab_frame, suspects_table
+from psidebug.exports.suspects import (
+    cleanlab_frame,
+    label_studio_config,
+    label_studio_tasks,
+    suspects_table,
+    training_set,
+)
 from psidebug.exports.written import SUFFIXES, encoded, kind_of, write_content, write_json, write_table
 
 __all__ = [

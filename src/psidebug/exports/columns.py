@@ -18,7 +18,7 @@ Columns = dict[str, Any]
 
 
 def own_columns(data: Data) -> Columns:
-    """Features and metadata by name, features first; of a sparse matrix, which has no columns to speak of, none."""
+    """Features and metadata by name, features first; none of a sparse matrix, whose columns have no names."""
     found: Columns = {}
     for own in (data.train.features, data.metadata):
         if own is not None and not sp.issparse(own):
@@ -28,12 +28,6 @@ def own_columns(data: Data) -> Columns:
                 if not note.get("index", False):
                     found.setdefault(table.schema.field(index).name, _readable(table, index))
     return found
-
-
-def has_ids(findings: Findings) -> bool:
-    """Whether the rows have ids that are more than their positions."""
-    rows = findings.labels.rows.tolist()
-    return list(rows) != list(range(len(rows)))
 
 
 def labels_of(findings: Findings, codes: Any) -> Any:
@@ -53,14 +47,14 @@ def array_of_values(values: list[Any]) -> Any:
 
 
 def _readable(table: Any, index: int) -> Any:
-    """A column as other programs read it: what Psi writes in its own way becomes text."""
+    """A column as other programs read it: what only Psi can read becomes text."""
     if (table.schema.field(index).metadata or {}).get(b"psi") != TAGGED[b"psi"]:
         return table.column(index).combine_chunks()
     return array_of_values(values_at(table, index))
 
 
 def _text(value: Any) -> str:
-    """The text of a value; half a character, as broken encodings leave it, is written as its number."""
+    """The text of a value; half a character, from a broken encoding, is written as its number."""
     return str(value).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
@@ -71,7 +65,7 @@ def taken(columns: Columns, rows: Any) -> Columns:
 
 
 def free_name(name: str, taken_names: Any) -> str:
-    """The name, with psi_ before it as often as it takes to be none of the user's own."""
+    """The name, with the prefix psi_ as often as it takes to be free."""
     while name in taken_names:
         name = f"psi_{name}"
     return name

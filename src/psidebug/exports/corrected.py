@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from psidebug.errors import UnknownRow
-from psidebug.exports.columns import array_of_values, free_name, has_ids, labels_of, own_columns
+from psidebug.exports.columns import array_of_values, free_name, labels_of, own_columns
 from psidebug.findings import Findings
 from psidebug.task.data import Data
 
@@ -31,10 +31,9 @@ class Decision:
 def corrected_table(findings: Findings, data: Data, decisions: Mapping[int, Any], *, trace: bool = False) -> Any:
     """The training rows with these labels (or :class:`Decision`) by position; the others keep the given label.
 
-    The columns are the user's own: those of the file in their order where that is known, else the id if rows have
-    one, features, metadata, and ``label``. With ``trace`` there follow ``given`` (the label that a row came with),
-    ``corrected`` (whether it is another now), ``verdict``, ``reviewer`` and ``time``; named ``psi_given`` … if the user
-    has columns of these names.
+    The columns are the user's own: those of the file in their order if known, else the id if rows have one, features,
+    metadata, and ``label``. ``trace`` adds ``given`` (the label before), ``corrected`` (whether it changed),
+    ``verdict``, ``reviewer`` and ``time``; named ``psi_given`` … if the user has columns of these names.
     """
     codes, made = decided(findings, decisions)
     columns = _in_order(findings, data, labels_of(findings, codes))
@@ -61,19 +60,18 @@ def decided(findings: Findings, decisions: Mapping[int, Any]) -> tuple[Any, dict
 def _in_order(findings: Findings, data: Data, labels: Any) -> dict[str, Any]:
     source = findings.origin.source
     label, row = source.get("label") or "label", source.get("id")
-    columns = own_columns(data)
-    if row is not None or has_ids(findings):
+    columns, ids = own_columns(data), findings.labels.rows.tolist()
+    if row is not None or ids != list(range(len(ids))):  # more than positions
         name = row or free_name("row", columns)
-        columns = {name: array_of_values(findings.labels.rows.tolist())} | {
-            k: v for k, v in columns.items() if k != name
-        }
+        columns.pop(name, None)
+        columns = {name: array_of_values(ids), **columns}
     columns[label if source else free_name(label, columns)] = labels
     order = [name for name in source.get("columns") or [] if name in columns]
     return {name: columns[name] for name in [*order, *(each for each in columns if each not in order)]}
 
 
 def added_columns(findings: Findings, codes: Any, made: Mapping[int, Decision], names: Iterable[str]) -> dict[str, Any]:
-    """The columns of the trace, named beside these names; None stands for the labels as they were given."""
+    """The columns of the trace, with names that are not among ``names``; None stands for the given labels."""
 
     def told(name: str) -> Any:
         values = [getattr(made[place], name) if place in made else None for place in range(len(codes))]

@@ -9,10 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from psidebug.exports.arrow_cells import relabelled_table
+from psidebug.exports.cells import OtherRows, Relabelling, relabelled_table, relabelled_text
 from psidebug.exports.corrected import added_columns, corrected_table, decided
-from psidebug.exports.relabelling import OtherRows, Relabelling
-from psidebug.exports.text_cells import relabelled_text
 from psidebug.exports.written import encoded
 from psidebug.findings import Findings
 from psidebug.formats import kind_of_content, unpacked
@@ -26,48 +24,42 @@ def corrected_file(
 ) -> tuple[bytes, str | None]:
     """The bytes of the corrected training data as a file of this kind, and a remark if more than labels may differ.
 
-    Where the training file is still what the run saw, and of this kind, its label cells are replaced and nothing else.
-    Else the table is the run's own copy, :func:`corrected_table`, and the remark says why.
+    If the training file is unchanged and of this kind, only its label cells are replaced. Otherwise the table is the
+    run's own copy, :func:`corrected_table`, and the remark says why.
     """
     content, why = training_file(findings, kind)
     if content is not None:
         try:
             return _relabelled(findings, content, decisions, kind, trace=trace), None
         except OtherRows:
-            why = f"the rows of {findings.origin.source['train']} could not be told apart as they were"
-    remark = why and f"{why}; written from the run's copy, in which types and spellings of values may differ"
+            why = f"the rows of {findings.origin.source['train']} could not be matched to those of the run"
+    remark = why and f"{why}; written from the run's copy, so types and spellings of values may differ"
     return encoded(corrected_table(findings, data, decisions, trace=trace), kind), remark
 
 
 def training_file(findings: Findings, kind: str) -> tuple[bytes | None, str | None]:
-    """The training file, unpacked, if it is as the run saw it and of this kind; else None and why, if a file there was.
-
-    That it is the same file, its sha256 says.
-    """
+    """The training file, unpacked, if it has this kind and its old sha256; else None, and why if there was a file."""
     source = findings.origin.source
     if "train" not in source:  # the data came from Python
         return None, None
     name, path = source["train"], source.get("path")
     if path is None:
-        return None, "the run knows no training file" if name != "stdin" else "the training data came from stdin"
+        return None, "the run names no training file" if name != "stdin" else "the training data came from stdin"
     try:
         content = Path(path).read_bytes() if Path(path).is_file() else None
     except (OSError, ValueError):
         content = None
     if content is None:
-        return None, f"the training file {path} is not there any more"
+        return None, f"the training file {path} is gone"
     if hashlib.sha256(content).hexdigest() != source.get("sha256"):
-        return None, f"the training file {path} is not as it was"
+        return None, f"the training file {path} has changed"
     content = unpacked(content)
     found = kind_of_content(content)
     return (content, None) if found == kind else (None, f"{name} is {NAMES[found]}, not {NAMES[kind]}")
 
 
 def _relabelled(findings: Findings, content: bytes, decisions: Mapping[int, Any], kind: str, *, trace: bool) -> bytes:
-    """The file in which a corrected row has the label cell of the first row that was given that label.
-
-    So a label is always written as the file writes it, whatever its type.
-    """
+    """Each corrected row gets the label cell of the first row with that label: written as the file writes it."""
     codes, made = decided(findings, decisions)
     source, given = findings.origin.source, findings.labels.given
     first = {int(code): int(place) for code, place in zip(*np.unique(given, return_index=True), strict=True)}

@@ -7,8 +7,7 @@ import gzip
 import io
 import json
 import math
-from datetime import date, datetime, time, timedelta
-from decimal import Decimal
+from datetime import date, datetime, time
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from psidebug.errors import OutputError
 from psidebug.files import check_place, write_whole
 
 SUFFIXES = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".arrow": "arrow"}
-"""How the name of a file says what it holds."""
+"""The format that the name of a file tells."""
 
 
 def kind_of(path: str | PathLike[str]) -> tuple[str, bool]:
@@ -32,8 +31,8 @@ def kind_of(path: str | PathLike[str]) -> tuple[str, bool]:
     kind = SUFFIXES.get(Path(name.removesuffix(".gz")).suffix)
     if kind is None or (packed and kind in ("parquet", "arrow")):
         raise OutputError(
-            f"could not write {path}: its name does not say what to write. Let it end in .csv, .jsonl (each also with "
-            f".gz), .parquet or .arrow."
+            f"could not write {path}: its name tells no format. Choose one that ends in .csv, .jsonl, .csv.gz, "
+            f".jsonl.gz, .parquet or .arrow."
         )
     return kind, packed
 
@@ -60,9 +59,9 @@ def write_json(data: Any, path: str | PathLike[str]) -> None:
 def encoded(table: Any, kind: str) -> bytes:
     """The bytes of a table as a file of this kind.
 
-    In CSV a missing value is nothing between the commas and an empty text is two quotes; texts are written as they are,
-    also those that a spreadsheet would take for a formula. What neither CSV nor JSON holds is text: dates in ISO form,
-    bytes in base64; lists in CSV are JSON.
+    In CSV a missing value is an empty cell and an empty text is two quotes; texts are written as they are, even if a
+    spreadsheet would read a formula. What CSV or JSON cannot hold becomes text: dates in ISO form, bytes in base64;
+    lists in CSV are JSON.
     """
     sink = io.BytesIO()
     if kind == "parquet":
@@ -79,10 +78,10 @@ def encoded(table: Any, kind: str) -> bytes:
 
 
 def plain(value: Any) -> Any:
-    """The value as JSON has it; what is no number is null, and what JSON does not have is text."""
+    """The value as JSON can hold it: NaN and infinity as null, other types as text."""
     if isinstance(value, dict):
         return {str(key): plain(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple | set | frozenset):
         return [plain(each) for each in value]
     if hasattr(value, "tolist"):
         return plain(value.tolist())
@@ -107,14 +106,8 @@ def _flat(table: Any) -> Any:
                 [None if v is None else json.dumps(plain(v), ensure_ascii=False) for v in values], pa.string()
             )
         elif kinds.is_binary(kind) or kinds.is_large_binary(kind) or kinds.is_duration(kind) or kinds.is_decimal(kind):
-            flat = pa.array([_text(v) for v in table.column(index).to_pylist()], pa.string())
+            flat = pa.array([v if v is None else str(plain(v)) for v in table.column(index).to_pylist()], pa.string())
         else:
             continue
         table = table.set_column(index, field.name, flat)
     return table
-
-
-def _text(value: Any) -> str | None:
-    if value is None or isinstance(value, timedelta | Decimal):
-        return None if value is None else str(value)
-    return str(plain(value))

@@ -3,20 +3,9 @@
 from __future__ import annotations
 
 from psidebug.intake.inputs import Inputs, inputs_from
-from psidebug.intake.learners import LEARNERS, learner_for
-from psidebug.intake.mixed import MixedColumns
+from psidebug.intake.mixed import LEARNERS, MixedColumns, learner_for
 from psidebug.intake.parts import Roles
-from psidebug.intake.plan import Plan, plan_for
+from psidebug.intake.plan import plan_for
 from psidebug.intake.read import read_table
 
-__all__ = [
-    "LEARNERS",
-    "Inputs",
-    "MixedColumns",
-    "Plan",
-    "Roles",
-    "inputs_from",
-    "learner_for",
-    "plan_for",
-    "read_table",
-]
+__all__ = ["LEARNERS", "Inputs", "MixedColumns", "Roles", "inputs_from", "learner_for", "plan_for", "read_table"]

@@ -11,15 +11,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 
 from psidebug.errors import LearnerMismatch
-from psidebug.intake.learners import NAMES, learner_for
-from psidebug.intake.overlap import shared_rows
+from psidebug.intake.mixed import NAMES, learner_for
 from psidebug.intake.parts import Part, Roles, feature_names, ids_of, metadata_like, metadata_of, read_parts
 from psidebug.intake.plan import Plan, plan_for
+from psidebug.intake.types import is_number
 from psidebug.task.tables import as_table
 
 File = str | PathLike[str]
+MOST_SHARED = 0.5
+"""Share of the test rows; if more of them are training rows, there is a warning."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,9 +36,9 @@ class Inputs:
     validation: Part | None
     roles: Roles
     features: tuple[str, ...]
-    """Columns that the model sees, in its order."""
+    """Columns that the model sees, in order."""
     kept: tuple[str, ...]
-    """Columns kept from it by Psi's own choice."""
+    """Columns that Psi hides from it."""
     built: tuple[str, ...]
     """What was built, in a few lines; empty if a model was given."""
     source: Mapping[str, Any]
@@ -43,6 +47,7 @@ class Inputs:
     def arguments(self) -> dict[str, Any]:
         """The data as arguments of ``debug`` and ``Task.of``."""
         found: dict[str, Any] = {
+            "model": self.model,
             "X_train": self._features(self.train),
             "y_train": _array(self.train.labels),
             "X_test": self._features(self.test),
@@ -51,11 +56,9 @@ class Inputs:
             "metadata": metadata_of(self.train, self.roles, self.kept),
         }
         if self.validation is not None:
-            found |= {
-                "X_validation": self._features(self.validation),
-                "y_validation": _array(self.validation.labels),
-            }
-        return {"model": self.model, **found}
+            found["X_validation"] = self._features(self.validation)
+            found["y_validation"] = _array(self.validation.labels)
+        return found
 
     @cached_property
     def shared_rows(self) -> str | None:
@@ -63,7 +66,7 @@ class Inputs:
         return shared_rows(self.train.columns(self.features), self.test.columns(self.features))
 
     def about_test(self) -> dict[str, Any]:
-        """What the test file says about its rows beside features and labels, for ``Diagnosis.described``."""
+        """Ids and metadata of the test file, for ``Diagnosis.described``."""
         metadata = metadata_like(self.test, metadata_of(self.train, self.roles, self.kept))
         return {
             "test_ids": ids_of(self.test, self.roles),
@@ -94,7 +97,8 @@ def inputs_from(
     if model is None:
         features = tuple(name for name in names if name in plan.features)
         if not features:
-            raise LearnerMismatch(f"no column of {parts[0].name} can be learned from: {_why_not(plan)}.")
+            why_not = "; ".join(f"{name}, {why}" for name, why in plan.kept)
+            raise LearnerMismatch(f"no column of {parts[0].name} can be learned from: {why_not}.")
         made = learner_for(learner, plan, seed=seed)
         built = (f"{NAMES[learner]}, built for these columns", *plan.sentences())
     else:
@@ -119,7 +123,7 @@ def inputs_from(
 
 
 def _place_of(train: File) -> dict[str, str]:
-    """Where the training file is and what it holds, to correct labels in itself; a stream is nowhere afterwards."""
+    """Path and sha256 of the training file, to correct labels in the file itself; nothing for a stream."""
     path = Path(train)
     if str(path) == "-" or not path.is_file():
         return {}
@@ -127,7 +131,7 @@ def _place_of(train: File) -> dict[str, str]:
 
 
 def _features_of(model: Any, names: tuple[str, ...], plan: Plan, file: str) -> tuple[str, ...]:
-    """The columns that a given model takes: those it was fitted on, else all; one text for a model of texts."""
+    """The columns that a given model takes: those it was fitted on, else all; one text column for a text model."""
     if _takes_texts(model):
         if len(plan.texts) != 1:
             raise LearnerMismatch(f"the model takes one text per row: name the text column of {file} by --text.")
@@ -136,8 +140,8 @@ def _features_of(model: Any, names: tuple[str, ...], plan: Plan, file: str) -> t
     missing = [name for name in fitted if name not in names]
     if missing:
         raise LearnerMismatch(
-            f"the model was fitted on the column {missing[0]!r}, which {file} does not have among its features. Give "
-            f"the table that it was fitted on."
+            f"the model was fitted on the column {missing[0]!r}, which {file} does not have as a feature. Give the "
+            f"table that it was fitted on."
         )
     return tuple(fitted) or names
 
@@ -152,5 +156,34 @@ def _array(labels: list[Any]) -> Any:
     return np.array(labels, dtype=object) if isinstance(labels[0], str) else np.array(labels)
 
 
-def _why_not(plan: Plan) -> str:
-    return "; ".join(f"{name}, {why}" for name, why in plan.kept)
+def shared_rows(train: Any, test: Any) -> str | None:
+    """A sentence if most test rows have the features of a training row, and more than chance explains; else None.
+
+    The training rows tell what chance explains: where few values are possible, most of them have a twin in training.
+    """
+    keys = _keys(train, test)
+    learned, tested = keys[: train.num_rows], keys[train.num_rows :]
+    shared = int(np.isin(tested, learned).sum())
+    _, place, times = np.unique(learned, return_inverse=True, return_counts=True)
+    twins = float((times[place] > 1).mean())
+    if shared <= MOST_SHARED * len(tested) or shared <= 2 * twins * len(tested):
+        return None
+    return (
+        f"{shared:,} of {len(tested):,} test rows are also training rows: a model is right about rows that it has "
+        f"learned, even with wrong labels. Test on held-out rows"
+    )
+
+
+def _keys(train: Any, test: Any) -> npt.NDArray[np.uint64]:
+    """A number for each row of both tables, the same for the same values: codes of each column, mixed."""
+    keys = np.zeros(train.num_rows + test.num_rows, dtype=np.uint64)
+    for name in train.column_names:
+        columns = [train[name], test[name]]
+        if columns[0].type != columns[1].type:  # numbers of two kinds, or dates and moments
+            kind = pa.float64() if is_number(columns[0].type) else pa.timestamp("us")
+            columns = [each.cast(kind, safe=False) for each in columns]
+        both = pa.chunked_array([chunk for each in columns for chunk in each.chunks])
+        codes = both.combine_chunks().dictionary_encode("encode").indices.to_numpy(zero_copy_only=False)
+        keys = (keys ^ codes.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+        keys ^= keys >> np.uint64(29)
+    return keys

@@ -1,9 +1,10 @@
-"""Training, test and validation tables with the roles of their columns told apart, and compared with each other."""
+"""Training, test and validation tables: the roles of their columns, checked and compared with each other."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from os import PathLike
@@ -14,12 +15,11 @@ import pyarrow.compute as pc
 import pyarrow.types as kinds
 
 from psidebug.errors import DuplicateIds, InputError, LabelError, MissingLabels, ShapeMismatch, SingleClass
-from psidebug.intake.dates import with_dates
 from psidebug.intake.read import read_table
-from psidebug.intake.types import as_text, is_date, is_nested, is_number
+from psidebug.intake.types import is_date, is_nested, is_number, with_dates
 
 MOST_CLASSES = 1000
-"""More classes than this are no classes."""
+"""A column with more values than this is no label."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Part:
     table: Any
     labels: list[Any]
 
-    def columns(self, names: tuple[str, ...]) -> Any:
+    def columns(self, names: Sequence[str]) -> Any:
         """These columns, in this order."""
         return self.table.select(list(names))
 
@@ -68,14 +68,12 @@ def read_parts(
     for name in features:
         if is_nested(first[name].type):
             raise InputError(
-                f"column {name!r} of {names[0]} holds {_nested_kind(first[name].type)}, which no learner here takes. "
-                f"Spread it over columns of its own, or leave it out with --ignore {_quoted(name)}."
+                f"column {name!r} of {names[0]} holds {_kind_name(first[name].type)}, which no learner here takes. "
+                f"Split it into several columns, or leave it out with --ignore {_quoted(name)}."
             )
     others = [_alike(first, names[0], table, name, features) for table, name in zip(tables[1:], names[1:], strict=True)]
-    parts = [
-        Part(name, table, _labels(table, name, roles.label))
-        for name, table in zip(names, [first, *others], strict=True)
-    ]
+    labelled = zip(names, [first, *others], strict=True)
+    parts = [Part(name, table, _labels(table, name, roles.label)) for name, table in labelled]
     _check_classes(parts[0], roles.label)
     return parts[0], parts[1], parts[2] if len(parts) > 2 else None
 
@@ -93,13 +91,13 @@ def ids_of(part: Part, roles: Roles) -> list[Any] | None:
     column = part.table[roles.id]
     if is_nested(column.type):
         raise InputError(
-            f"column {roles.id!r} of {part.name} holds {_nested_kind(column.type)}, which are no ids. Name a column of "
-            f"numbers or texts by --id, or leave it out."
+            f"column {roles.id!r} of {part.name} holds {_kind_name(column.type)}, which are no ids. Name a column of "
+            f"numbers or texts by --id, or leave --id out."
         )
     if column.null_count:
         first = column.to_pylist().index(None) + 1
         raise InputError(
-            f"{part.name} has no id in {column.null_count} of its rows, first in row {first}: fill {roles.id!r}."
+            f"{part.name} has no id in {column.null_count} rows, first in row {first}. Fill column {roles.id!r}."
         )
     if kinds.is_string(column.type) and pc.all(pc.match_substring_regex(column, r"^(0|-?[1-9]\d{0,17})$")).as_py():
         column = column.cast(pa.int64())
@@ -107,22 +105,21 @@ def ids_of(part: Part, roles: Roles) -> list[Any] | None:
     if len(set(values)) < len(values):
         twice = Counter(values).most_common(1)[0][0]
         raise DuplicateIds(
-            f"{part.name} has the id {twice!r} in more than one row. Make the values of {roles.id!r} distinct, or "
-            f"leave --id out."
+            f"{part.name} has the id {twice!r} in several rows. Make {roles.id!r} unique, or leave --id out."
         )
     return values
 
 
 def metadata_of(part: Part, roles: Roles, kept: tuple[str, ...]) -> Any | None:
-    """Columns that the learner never sees, for slices and for showing rows; None if there are none."""
-    named = (*roles.ignored, *kept) if roles.id is None else (roles.id, *roles.ignored, *kept)
-    shown = [name for name in named if not is_nested(part.table[name].type)]
-    names = (*shown, *(() if roles.image is None else (roles.image,)))
+    """Columns that the learner never sees, for slices and to show rows; None if there are none."""
+    named = [name for name in (roles.id, *roles.ignored, *kept) if name is not None]
+    names = [name for name in named if not is_nested(part.table[name].type)]
+    names += [] if roles.image is None else [roles.image]
     return part.columns(names) if names else None
 
 
 def metadata_like(part: Part, metadata: Any | None) -> Any | None:
-    """The columns of the training metadata from another file, empty where it lacks one; None if it lacks them all."""
+    """The columns of the training metadata from another file, null where it lacks one; None if it lacks them all."""
     names = [] if metadata is None else metadata.column_names
     if not any(name in part.table.column_names for name in names):
         return None
@@ -163,15 +160,14 @@ def _lacks(table: Any, name: str, column: str, role: str) -> InputError:
 
 def _labels_alike(tables: list[Any], label: str) -> list[Any]:
     """Labels of one type: as text where the files differ, and where they are dates."""
-    types = {str(table[label].type) for table in tables}
-    kind = tables[0][label].type
-    if is_nested(kind):
-        raise LabelError(f"the label column {label!r} holds {_nested_kind(kind)}. Give one class per row.")
-    if len(types) == 1 and not is_date(kind):
+    types = [table[label].type for table in tables]
+    if is_nested(types[0]):
+        raise LabelError(f"the label column {label!r} holds {_kind_name(types[0])}. Give one class per row.")
+    if all(map(is_number, types)) or (len(set(types)) == 1 and not is_date(types[0])):
         return tables
-    if all(is_number(table[label].type) for table in tables):
-        return tables
-    return [table.set_column(table.column_names.index(label), label, as_text(table[label])) for table in tables]
+    texts = [table[label].cast(pa.string()) for table in tables]
+    places = [table.column_names.index(label) for table in tables]
+    return [table.set_column(place, label, text) for table, place, text in zip(tables, places, texts, strict=True)]
 
 
 def _labels(table: Any, name: str, label: str) -> list[Any]:
@@ -185,9 +181,7 @@ def _labels(table: Any, name: str, label: str) -> list[Any]:
         )
     endless = [row for row, value in enumerate(values) if isinstance(value, float) and math.isinf(value)]
     if endless:
-        raise LabelError(
-            f"{name} has infinity for a label in row {endless[0] + 1}. Give every row a class in column {label!r}."
-        )
+        raise LabelError(f"{name} has infinity for a label in row {endless[0] + 1}. Correct column {label!r}.")
     if is_number(column.type) and all(float(value).is_integer() for value in values):
         return [int(value) for value in values]
     return values
@@ -201,17 +195,17 @@ def _check_classes(train: Part, label: str) -> None:
     if classes > MOST_CLASSES or (classes > 20 and classes > rows / 2):
         raise LabelError(
             f"column {label!r} of {train.name} has {classes:,} different values in {rows:,} rows, so it is no label. "
-            f"Name the column with the classes by --label."
+            f"Name the label column by --label."
         )
 
 
 def _alike(first: Any, first_name: str, table: Any, name: str, features: tuple[str, ...]) -> Any:
-    """The table with the features of the first, in the same types; or what differs."""
+    """The table with the features of the first, cast to its types; raises if they differ."""
     missing = [each for each in features if each not in table.column_names]
     if missing:
         raise ShapeMismatch(
             f"{name} lacks the column {missing[0]!r} of {first_name}"
-            f"{f' and {len(missing) - 1} more' if len(missing) > 1 else ''}. Add it, or keep it from the model with "
+            f"{f' and {len(missing) - 1} more' if len(missing) > 1 else ''}. Add it, or hide it from the model with "
             f"--ignore {_quoted(missing[0])}."
         )
     for each in features:
@@ -225,24 +219,22 @@ def _alike(first: Any, first_name: str, table: Any, name: str, features: tuple[s
             table = table.set_column(index, each, table[each].cast(wanted))
         except pa.ArrowException:
             raise ShapeMismatch(
-                f"column {each!r} holds {_kind_name(wanted)} in {first_name} but {_kind_name(has)} in {name}. Write "
-                f"both alike, or keep it from the model with --ignore {_quoted(each)}."
+                f"column {each!r} holds {_kind_name(wanted)} in {first_name} but {_kind_name(has)} in {name}. Use "
+                f"one type, or hide it from the model with --ignore {_quoted(each)}."
             ) from None
     return table
 
 
 def _kind_name(kind: Any) -> str:
-    if is_number(kind):
-        return "numbers"
-    if is_date(kind):
-        return "dates"
-    return "true and false" if kinds.is_boolean(kind) else _nested_kind(kind) if is_nested(kind) else "text"
-
-
-def _nested_kind(kind: Any) -> str:
-    if kinds.is_struct(kind) or kinds.is_map(kind):
-        return "records"
-    return "lists" if kinds.is_nested(kind) else "bytes"
+    names = {
+        "numbers": is_number(kind),
+        "dates": is_date(kind),
+        "true and false": kinds.is_boolean(kind),
+        "records": kinds.is_struct(kind) or kinds.is_map(kind),
+        "lists": kinds.is_nested(kind),
+        "bytes": is_nested(kind),
+    }
+    return next((name for name, fits in names.items() if fits), "text")
 
 
 def _quoted(name: str) -> str:

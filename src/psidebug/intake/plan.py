@@ -1,4 +1,4 @@
-"""What each column is to the learner: a number, a date, a category, a text, or kept from it."""
+"""What each column is to the learner: a number, a date, a category, a text, or hidden from it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TEXT_WORDS = 5.0
 TEXT_DISTINCT = 20
 """Columns with no more different values than this are categories, however long the values are."""
 NAMES_SHARE = 0.9
-"""Short values of which more than this share are different name rows, and say nothing about others."""
+"""If more than this share of short values are different, they are names of rows, and nothing can be learned."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Plan:
     categories: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
     kept: tuple[tuple[str, str], ...] = ()
-    """Columns kept from the learner by Psi's own choice, and why."""
+    """Columns that Psi hides from the learner, and why."""
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -37,19 +37,19 @@ class Plan:
         return (*self.numbers, *self.dates, *self.categories, *self.texts)
 
     def sentences(self) -> list[str]:
-        """What was made of the columns, a line for each kind."""
-        made = [
-            ("numbers", self.numbers),
-            ("dates (day, month, weekday, hour)", self.dates),
-            ("categories", self.categories),
-            ("texts (their words)", self.texts),
-        ]
-        lines = [f"{kind}: {_listed(names)}" for kind, names in made if names]
-        return lines + [f"kept from it: {name}, {why}" for name, why in self.kept]
+        """The columns of each kind, one line per kind."""
+        made = {
+            "numbers": self.numbers,
+            "dates (day, month, weekday, hour)": self.dates,
+            "categories": self.categories,
+            "texts (their words)": self.texts,
+        }
+        lines = [f"{kind}: {_listed(names)}" for kind, names in made.items() if names]
+        return lines + [f"hidden from it: {name}, {why}" for name, why in self.kept]
 
 
 def plan_for(table: Any, *, texts: Collection[str] = ()) -> Plan:
-    """What to make of each column of the training table; those named in ``texts`` are texts whatever they look like."""
+    """The kind of each column of the training table; those named in ``texts`` are texts whatever they look like."""
     found: dict[str, list[str]] = {"numbers": [], "dates": [], "categories": [], "texts": []}
     kept: list[tuple[str, str]] = []
     for name in table.column_names:
@@ -79,7 +79,7 @@ def _is_text(column: Any) -> bool:
 
 
 def _useless(column: Any) -> str | None:
-    """Why the column can teach a learner nothing about other rows; None if it can."""
+    """Why nothing about other rows can be learned from the column; None if something can."""
     rows = len(column)
     distinct = pc.count_distinct(column, mode="only_valid").as_py()
     if distinct == 0:
@@ -89,14 +89,14 @@ def _useless(column: Any) -> str | None:
     if rows < TEXT_DISTINCT or distinct < NAMES_SHARE * rows:
         return None
     if kinds.is_string(column.type) and not _is_text(column):
-        return "nearly every row has a value of its own, as names and ids do"
+        return "nearly every row has its own value, like names and ids"
     if kinds.is_integer(column.type) and column.null_count == 0 and _counts_rows(column.to_numpy(), distinct):
-        return "it counts the rows"
+        return "it numbers the rows"
     return None
 
 
 def _counts_rows(values: Any, distinct: int) -> bool:
-    """Whether the values are whole numbers in a row, each once."""
+    """Whether the values are consecutive whole numbers, each once."""
     low, high = int(values.min()), int(values.max())
     return distinct == len(values) == high - low + 1 and bool(np.all(np.diff(values) >= 0) or low in (0, 1))
 

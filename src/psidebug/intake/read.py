@@ -1,6 +1,6 @@
 """``read_table``: a table from CSV, Parquet, JSON lines or Arrow, packed or not, from a path or stdin.
 
-What a file is, its content says: the first bytes, not the name. Types are pyarrow's own inference over the whole file.
+The first bytes of a file tell its format, not its name. pyarrow infers the types from the whole file.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.ipc
 import pyarrow.json
 import pyarrow.parquet
 
 from psidebug.errors import UnreadableTable
 from psidebug.formats import ARROW_FILE, codec_of, kind_of_content, unpacked
-from psidebug.intake.delimited import read_delimited
 from psidebug.intake.types import plain_types
 
 FOREIGN = {
@@ -35,20 +35,17 @@ FOREIGN = {
 MIXED = re.compile(
     r"Column\(/(?P<column>.*)\) changed from (?P<first>\w+) to (?P<second>\w+) in row (?P<row>\d+)", re.S
 )
-"""How pyarrow says that JSON lines disagree about a column."""
-KINDS = {
-    "number": "numbers",
-    "string": "text",
-    "boolean": "true and false",
-    "array": "lists",
-    "object": "records",
-}
+"""pyarrow's message where JSON lines disagree about a column."""
+KINDS = {"number": "numbers", "string": "text", "boolean": "true and false", "array": "lists", "object": "records"}
+DELIMITERS = (",", ";", "\t", "|")
+LOOKED_AT = 65_536
+"""Characters that tell the delimiter and the decimal mark."""
 
 
 def read_table(path: str | PathLike[str], *, as_text: Sequence[str] = ()) -> Any:
     """The table at ``path``, or from stdin for ``-``, as a pyarrow table with rows, columns and distinct names.
 
-    Columns named in ``as_text`` are not turned into numbers where the format has no types: ids may begin with 0.
+    Columns named in ``as_text`` stay text where the format has no types: ids may begin with 0.
     """
     name = "stdin" if str(path) == "-" else str(path)
     content = _content(path, name)
@@ -77,11 +74,11 @@ def _unpacked(content: bytes, name: str) -> bytes:
     try:
         return unpacked(content)
     except (pa.ArrowException, OSError):
-        raise UnreadableTable(f"{name} is packed by {codec}, and damaged or cut off. Copy it again.") from None
+        raise UnreadableTable(f"{name} is packed by {codec}, and is damaged or incomplete. Copy it again.") from None
 
 
 def _parsed(content: bytes, name: str, as_text: Sequence[str]) -> Any:
-    """The table, by what the content begins with."""
+    """The table, in the format that the first bytes tell."""
     for magic, what in FOREIGN.items():
         if content.startswith(magic):
             raise UnreadableTable(f"{name} is {what}. Psi reads CSV, Parquet, JSON lines and Arrow.")
@@ -99,11 +96,63 @@ def _parsed(content: bytes, name: str, as_text: Sequence[str]) -> Any:
     if kind == "jsonl":
         options = pa.json.ReadOptions(use_threads=False, block_size=min(len(text) + 1, 2**31 - 1))
         return pa.json.read_json(pa.BufferReader(text), read_options=options)
-    return read_delimited(text, name, as_text=as_text)
+    return _delimited(text, name, as_text)
+
+
+def _delimited(text: bytes, name: str, as_text: Sequence[str]) -> Any:
+    """A pyarrow table from UTF-8 text whose first line is the header."""
+    start = text[:LOOKED_AT].decode("utf-8", "ignore")
+    header = re.sub(r'"[^"]*"', "", start.lstrip("\r\n").splitlines()[0])
+    delimiter = max(DELIMITERS, key=header.count)
+    ragged: list[Any] = []
+
+    def noted(row: Any) -> str:
+        ragged.append(row)
+        return "skip"
+
+    table = pa.csv.read_csv(
+        pa.BufferReader(text),
+        # One block, so that the types fit every row; one thread, so that rows are counted.
+        read_options=pa.csv.ReadOptions(use_threads=False, block_size=min(len(text) + 1, 2**31 - 1)),
+        parse_options=pa.csv.ParseOptions(
+            delimiter=delimiter,
+            newlines_in_values=True,
+            ignore_empty_lines=delimiter in start,
+            invalid_row_handler=noted,
+        ),
+        convert_options=pa.csv.ConvertOptions(
+            strings_can_be_null=True,
+            decimal_point=_decimal_mark(start, delimiter),
+            timestamp_parsers=[pa.csv.ISO8601],  # other ways to write dates: psidebug.intake.types
+            column_types=dict.fromkeys(as_text, pa.string()),
+        ),
+    )
+    if ragged:
+        raise _ragged(ragged[0], name)
+    return table
+
+
+def _decimal_mark(start: str, delimiter: str) -> str:
+    """A comma if it is between digits more often than a point is, and is not the delimiter."""
+    if delimiter == ",":
+        return "."
+    commas, points = (len(re.findall(rf"\d{mark}\d", start)) for mark in (",", r"\."))
+    return "," if commas > points else "."
+
+
+def _ragged(row: Any, name: str) -> UnreadableTable:
+    """Says which row: quoted values may hold line breaks, so lines are not counted."""
+    where = "a row" if row.number is None else f"row {row.number - 1}"
+    values = "1 value" if row.actual_columns == 1 else f"{row.actual_columns} values"
+    shown = row.text if len(row.text) <= 60 else row.text[:57] + "…"
+    return UnreadableTable(
+        f"{name} is ragged: {where} after the header has {values} where the header has "
+        f"{row.expected_columns} ({shown!r}). Repair the row, or quote values that contain the delimiter."
+    )
 
 
 def _utf8(content: bytes, name: str) -> bytes:
-    """The text as UTF-8 without a mark; UTF-16 is told by its mark, anything else is not guessed."""
+    """The text as UTF-8 without a byte-order mark; UTF-16 is known by its mark, other encodings are not guessed."""
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         try:
             return content.decode("utf-16").encode("utf-8")
@@ -111,20 +160,20 @@ def _utf8(content: bytes, name: str) -> bytes:
             raise UnreadableTable(f"{name} begins as UTF-16 text but is not. Save it as UTF-8.") from None
     text = content.removeprefix(b"\xef\xbb\xbf")
     if b"\0" in text[:65536]:
-        raise UnreadableTable(f"{name} is no table that Psi knows. Give CSV, Parquet, JSON lines or Arrow.")
+        raise UnreadableTable(f"{name} is not a table that Psi can read. Give CSV, Parquet, JSON lines or Arrow.")
     try:
         text.decode("utf-8")
     except UnicodeDecodeError as error:
         line = text.count(b"\n", 0, error.start) + 1
         raise UnreadableTable(
-            f"{name} is not UTF-8: byte 0x{text[error.start]:02x} in line {line}. Save it as UTF-8, for instance by: "
+            f"{name} is not UTF-8: byte 0x{text[error.start]:02x} in line {line}. Save it as UTF-8, for example: "
             f"iconv -f latin1 -t utf-8 {name}."
         ) from None
     return text
 
 
 def _unread(name: str, error: Exception) -> UnreadableTable:
-    """What pyarrow found, in one line."""
+    """pyarrow's error in one line."""
     mixed = MIXED.search(str(error))
     if mixed is not None:
         column, (first, second) = mixed["column"], (KINDS.get(mixed[kind], mixed[kind]) for kind in ("first", "second"))
@@ -133,7 +182,7 @@ def _unread(name: str, error: Exception) -> UnreadableTable:
             f"values alike."
         )
     said = " ".join(str(error).split())[:200].rstrip(".")
-    return UnreadableTable(f"{name} is damaged or cut off, and cannot be read: {said}. Copy or write it again.")
+    return UnreadableTable(f"{name} is damaged or incomplete: {said}. Copy or write it again.")
 
 
 def _checked(table: Any, name: str) -> Any:
@@ -142,7 +191,7 @@ def _checked(table: Any, name: str) -> Any:
         raise UnreadableTable(f"{name} has no columns. Give a table with a header and rows.")
     twice = sorted({each for each in names if names.count(each) > 1})
     if twice:
-        raise UnreadableTable(f"{name} has more than one column {twice[0]!r}. Give every column a name of its own.")
+        raise UnreadableTable(f"{name} has more than one column {twice[0]!r}. Give every column its own name.")
     if table.num_rows == 0:
         raise UnreadableTable(f"{name} has a header but no rows. Give a table with rows.")
     return table.combine_chunks()

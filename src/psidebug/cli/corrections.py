@@ -1,0 +1,220 @@
+"""Commands that correct labels: verify retrains with them, apply writes them."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from psidebug.cli.options import allowed, command, few_threads, file_option, run_argument, top_option
+from psidebug.cli.output import Output
+from psidebug.cli.settings import FlagOnly
+from psidebug.cli.tables import counted, show_table, wrote
+
+if TYPE_CHECKING:
+    from psidebug.findings import Controls, Verification
+    from psidebug.store import Run
+
+
+@command(example="psi verify psi-run --top 20")
+@run_argument
+@top_option("Correct the first N suspects.")
+@click.option("--slice", "slice_", type=click.IntRange(min=1), help="Correct a slice, by its number in 'psi slices'.")
+@click.option(
+    "--rows",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Correct the rows named in a file: one id per line, id,label, or a table with an id column.",
+)
+@click.option(
+    "--fail-above",
+    type=click.FloatRange(min=0),
+    metavar="X",
+    help="Exit with 1 if more than X labels are corrected and the gain is proved; below 1, X is a share of the rows.",
+)
+def verify(
+    output: Output, *, run: Path, top: int | None, slice_: int | None, rows: Path | None, fail_above: float | None
+) -> int:
+    """Retrain with corrected labels, and show the effect.
+
+    Compared with moving as many random labels, and as many labels of highest loss. By default, the correction of the
+    run is retrained.
+    """
+    from psidebug.cli.named import in_file
+    from psidebug.diagnosis.diagnosis import Diagnosis
+    from psidebug.store import load_run
+
+    _check_one(top=top, slice=slice_, rows=rows)
+    found, accused = load_run(run), False
+    if top is not None:
+        labels = proposed(found, found.order[:top])
+    elif slice_ is not None:
+        labels = _in_slice(found, slice_)
+        accused = found.findings.slices[slice_ - 1].accused
+    elif rows is not None:
+        labels = in_file(found, rows)
+    else:
+        labels = _corrections(found)
+        accused = found.correction is not None and found.correction.slice is not None
+    if not labels:
+        if output.as_json:
+            nothing = dict.fromkeys(("correction", "at_random", "highest_loss"))
+            output.result({**nothing, "proved": False, "failed": False})
+        else:
+            output.text(found.verdict)
+        return 0
+    output.remark(f"retraining with {counted(len(labels), 'label')} corrected, and two controls")
+    ids = found.findings.labels.rows.tolist()
+    with few_threads(len(ids)):
+        effect = Diagnosis.saved(found).verify({ids[place]: label for place, label in labels.items()})
+    proved = effect.correction.proved(accused=accused)
+    corrected = effect.correction.corrected
+    failed = fail_above is not None and proved and corrected > allowed(fail_above, len(ids))
+    if output.as_json:
+        effects = {name: _as_data(getattr(effect, name)) for name in ("correction", "at_random", "highest_loss")}
+        output.result({**effects, "proved": proved, "failed": failed})
+    else:
+        _show(output, effect)
+    if failed:
+        output.remark(f"psi: {counted(corrected, 'label')} proved wrong, more than the {fail_above:g} allowed.")
+    return int(failed)
+
+
+def _as_data(effect: Verification | None) -> dict[str, Any] | None:
+    """Its figures, without the arrays about single rows."""
+    if effect is None:
+        return None
+    return {name: value for name, value in dataclasses.asdict(effect).items() if not hasattr(value, "dtype")}
+
+
+def _show(output: Output, effect: Controls) -> None:
+    """The correction beside its controls."""
+    names = ("", "correction", "random flips", "highest losses")
+    controls = (effect.at_random, effect.highest_loss)
+    figures = [each.figures if each else {"labels corrected": "cannot be trained"} for each in controls]
+    rows = [
+        (line, shown, *(each.get(line, "") for each in figures)) for line, shown in effect.correction.figures.items()
+    ]
+    against = (f"{effect.against(each).p_value:.2g}" if each else "" for each in controls)
+    show_table(output, [*rows, ("correction against it, p", "", *against)], names, wide=names)
+
+
+@command(example="psi apply psi-run -o fixed.csv")
+@run_argument
+@file_option("-o", "--output", "target", required=True, help="The file to write: .csv, .jsonl, .parquet or .arrow.")
+@click.option("--verified", is_flag=True, help="Correct the labels that retraining proved wrong; the default.")
+@click.option("--reviewed", is_flag=True, help="Correct the labels that people corrected in 'psi review'.")
+@top_option("Correct the first N suspects, proved or not.")
+@click.option("--overwrite", cls=FlagOnly, is_flag=True, help="Allow the output to replace the training file.")
+@click.option("--trace", is_flag=True, help="Add columns: given, corrected, verdict, reviewer, time.")
+def apply(
+    output: Output,
+    *,
+    run: Path,
+    target: Path,
+    verified: bool,
+    reviewed: bool,
+    top: int | None,
+    overwrite: bool,
+    trace: bool,
+) -> None:
+    """Write the training data with corrected labels.
+
+    If the training file is unchanged and the output has its format, only labels differ. Otherwise the columns and their
+    order stay, but types and spellings of values may differ.
+    """
+    from psidebug.exports import corrected_file, kind_of, write_content
+    from psidebug.files import check_place
+    from psidebug.store import load_run
+
+    _check_one(verified=verified, reviewed=reviewed, top=top)
+    piped = str(target) == "-"
+    kind = "csv" if piped else kind_of(target)[0]
+    if not piped:
+        check_place(target)
+    found = load_run(run)
+    if not (piped or overwrite) and _is_training_file(target, found):
+        raise click.UsageError(
+            f"{target} is the training file itself: choose another name, or --overwrite to lose the given labels."
+        )
+    if reviewed:
+        decisions = _verdicts(found)
+    else:
+        decisions = _corrections(found) if top is None else proposed(found, found.order[:top])
+    content, remark = corrected_file(found.findings, found.data, decisions, kind, trace=trace)
+    if remark is not None:
+        output.remark(remark)
+    if piped:
+        try:
+            click.echo(content.decode("utf-8"), nl=False)
+        except UnicodeDecodeError:
+            click.echo(content, nl=False)
+        return
+    write_content(content, target)
+    findings = found.findings
+    rows, given = len(findings.labels.given), findings.encoding.decode(findings.labels.given).tolist()
+    corrected = sum(getattr(each, "label", each) != given[place] for place, each in decisions.items())
+    if output.as_json:
+        wrote(output, target, rows, corrected=corrected)
+    else:
+        output.remark(f"{corrected} of {counted(rows, 'label')} corrected; written to {target}")
+
+
+def _is_training_file(target: Path, run: Run) -> bool:
+    """Whether the run was made from this very file, under whatever name."""
+    path = run.findings.origin.source.get("path")
+    try:
+        return path is not None and target.samefile(path)
+    except OSError:  # one of them is not there
+        return False
+
+
+def _check_one(**options: Any) -> None:
+    """Refuse more than one of these options."""
+    given = [f"--{name}" for name, value in options.items() if value not in (None, False)]
+    if len(given) > 1:
+        raise click.UsageError(f"{' and '.join(given)} do not go together: give one of them.")
+
+
+# ── which labels: position → label ──
+
+
+def proposed(run: Run, positions: Any) -> dict[int, Any]:
+    """The proposed labels of these rows."""
+    return {int(place): run.findings.encoding.classes[run.proposed[place]] for place in positions}
+
+
+def _corrections(run: Run) -> dict[int, Any]:
+    """The verified corrections."""
+    labels, classes = run.findings.labels, run.findings.encoding.classes
+    return {place: classes[labels.repaired[place]] for place in labels.corrected.tolist()}
+
+
+def _in_slice(run: Run, number: int) -> dict[int, Any]:
+    """The proposed labels in a slice, numbered from 1: where the label is likely wrong, else of all its suspects."""
+    import numpy as np
+
+    slices = run.findings.slices
+    if number > len(slices):
+        raise click.UsageError(
+            f"there is no slice {number}: the run has {len(slices)}; 'psi slices {run.path}' lists them."
+        )
+    members = slices[number - 1].members(run.data)
+    likely = members[run.p_wrong[members] > 0.5]
+    return proposed(run, likely if len(likely) else np.intersect1d(members, run.order))
+
+
+def _verdicts(run: Run) -> dict[int, Any]:
+    """What people decided: corrected labels, and those that are kept."""
+    from psidebug.review.corrected import decisions
+    from psidebug.review.store import STORE_FILE, open_store
+    from psidebug.review.verdicts import DECIDED
+
+    standing = {}
+    if (run.path / STORE_FILE).exists():  # to open it would make one
+        with open_store(run.path) as store:
+            standing = store.current()
+    if not any(each.action in DECIDED for each in standing.values()):
+        raise click.UsageError(f"nobody has decided anything yet: 'psi review {run.path}' opens the review.")
+    return dict(decisions(run, standing))

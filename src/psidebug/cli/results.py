@@ -1,0 +1,261 @@
+"""Commands that show or write what a run found: suspects, slices, explain, report, export, compare."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from psidebug.cli.options import command, few_threads, file_option, run_argument, top_option
+from psidebug.cli.output import Output
+from psidebug.cli.tables import counted, number, one_line, records, send, show_causes, show_table, wrote
+
+if TYPE_CHECKING:
+    from psidebug.store import Run
+
+
+@command(example="psi suspects psi-run --top 20")
+@run_argument
+@top_option("How many to show. [default: 20 as a table, else all]")
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(["table", "csv", "json", "parquet"]),
+    help="Output format. [default: that of the file name, else table]",
+)
+@file_option("-o", "--output", "target", help="Write them to a file, with the columns of their rows.")
+def suspects(output: Output, *, run: Path, top: int | None, kind: str | None, target: Path | None) -> None:
+    """List the training labels that are probably wrong.
+
+    The most likely come first. Shows the given and the proposed label, the probability that the given one is wrong
+    (p_wrong), and its probability of sufficiency as a cause of the errors (ps).
+    """
+    from psidebug.exports import suspects_table
+    from psidebug.store import load_run
+
+    found = load_run(run)
+    as_json = output.as_json or kind == "json"
+    if target is not None or kind in ("csv", "parquet"):
+        send(output, suspects_table(found.findings, found.data, top=top), target, kind)
+        return
+    lines = suspects_table(found.findings, top=top if top or as_json else 20).to_pylist()
+    if as_json:
+        output.result({"suspects": lines, "of": len(found.order)})
+    elif not lines:
+        output.text(found.verdict)
+    else:
+        show_causes(output, lines)
+        if len(lines) < len(found.order):
+            output.remark(f"{len(lines):,} of {counted(len(found.order), 'suspect')}; --top N shows more.")
+
+
+@command(example="psi slices psi-run")
+@run_argument
+def slices(output: Output, *, run: Path) -> None:
+    """Show what the suspects have in common.
+
+    The slice of the best explanation comes first; 'psi verify --slice' takes its number. Shows its rows, the share of
+    suspects among them, the PS of all their labels together, the number of corrected labels, and the test error after
+    retraining.
+    """
+    from psidebug.store import load_run
+
+    lines = records(load_run(run).slices)
+    if output.as_json:
+        output.result([{"slice": place, **each} for place, each in enumerate(lines, start=1)])
+        return
+    if not lines:
+        output.text("The suspects have nothing in common that explains them.")
+        return
+    rows = [
+        (
+            str(place),
+            f"{one_line(each['condition'])}, labelled {one_line(each['given'])}",
+            str(each["rows"]),
+            f"{each['suspects']:.0%}",
+            number(each["ps"]),
+            str(each["corrected"]),
+            number(each["test_error"], 3),
+        )
+        for place, each in enumerate(lines, start=1)
+    ]
+    show_table(output, rows, ("#", "slice", "rows", "suspects", "ps", "corrected", "test error"), wide=("slice",))
+
+
+@command(example="psi explain psi-run")
+@run_argument
+@click.argument("test_row", required=False)
+@top_option("How many causes to show.", default=10)
+@click.option("--budget", type=click.IntRange(min=1), default=12, show_default=True, help="How many fits to spend.")
+def explain(output: Output, *, run: Path, test_row: str | None, top: int, budget: int) -> None:
+    """Show the causes of one misclassified test row.
+
+    TEST_ROW is its id if the test file has the --id column, else its position in the file, from 0. Without TEST_ROW,
+    the misclassified rows are listed. Shows the labels that cause the error, best first, and the smallest correction
+    found that repairs it, proved by retraining.
+    """
+    from dataclasses import replace
+
+    from psidebug.diagnosis.diagnosis import Diagnosis
+    from psidebug.store import load_run
+
+    found = load_run(run)
+    if test_row is None:
+        _list_bugs(output, found)
+        return
+    position = _misclassified_row(found, test_row)
+    name = found.findings.predictions.rows.tolist()[position]
+    with few_threads(len(found.findings.labels.given)):
+        told = replace(Diagnosis.saved(found).explain(position, budget=budget), test_row=name)  # as the user knows it
+    causes = records(told.causes)
+    if output.as_json:
+        output.result(
+            {
+                "test_row": name,
+                "position": position,
+                "given": told.given,
+                "predicted": told.predicted,
+                "told": str(told),
+                "causes": causes[:top],
+                "of": len(causes),
+                "smallest": told.smallest and told.smallest.rows.tolist(),
+                "test_label_doubt": told.test_label_doubt,
+                "fits": told.fits,
+            }
+        )
+        return
+    output.text(one_line(told))
+    if causes:
+        output.console.print()
+        show_causes(output, causes[:top])
+
+
+def _list_bugs(output: Output, run: Run) -> None:
+    """The misclassified test rows."""
+    tests, decode = run.findings.predictions, run.findings.encoding.decode
+    codes = {"label": tests.labels, "predicted": tests.before} | ({} if tests.after is None else {"after": tests.after})
+    labels = {name: decode(each).tolist() for name, each in codes.items()}
+    names = tests.rows.tolist()
+    bugs = [
+        {"test_row": names[place], "position": place, **{name: each[place] for name, each in labels.items()}}
+        for place in tests.bugs.tolist()
+    ]
+    if output.as_json:
+        output.result(bugs)
+    elif not bugs:
+        output.text(run.verdict)
+    else:
+        shown = ["test_row", *labels]
+        show_table(output, [[one_line(each[name]) for name in shown] for each in bugs], shown, wide=shown[1:])
+
+
+def _misclassified_row(run: Run, name: str) -> int:
+    """The position of a misclassified test row, by its id; by its position where test rows have no ids."""
+    from psidebug.errors import NotMisclassified, UnknownRow
+
+    tests = run.findings.predictions
+    names = list(map(str, tests.rows.tolist()))
+    if name not in names:
+        kind, there = "id", f"ids are {_first(names, 3)}"
+        if tests.ids is None:
+            kind, there = "position", f"there are 0 to {len(names) - 1}"
+        raise UnknownRow(
+            f"{name!r} is not the {kind} of a test row ({there}). 'psi explain {run.path}' lists misclassified ones."
+        )
+    position = names.index(name)
+    if not tests.wrong[position]:
+        bugs = [names[bug] for bug in tests.bugs.tolist()]
+        others = f" The misclassified ones are {_first(bugs, 6)}." if bugs else ""
+        raise NotMisclassified(f"test row {name} is classified correctly: there is no error to explain.{others}")
+    return position
+
+
+def _first(names: list[str], most: int) -> str:
+    return ", ".join(names[:most]) + (", …" if len(names) > most else "")
+
+
+@command(example="psi report psi-run -o report.html")
+@run_argument
+@file_option("-o", "--output", "target", required=True, help="The page to write.")
+def report(output: Output, *, run: Path, target: Path) -> None:
+    """Write a run as one HTML page.
+
+    It needs no network and no other file.
+    """
+    from psidebug.files import check_place
+    from psidebug.report import write_report
+    from psidebug.store import load_run
+
+    check_place(target)
+    found = load_run(run)
+    write_report(found.findings, found.data, target)
+    if output.as_json:
+        output.result({"written": str(target), "bytes": target.stat().st_size})
+    else:
+        output.remark(f"wrote {target}")
+
+
+FORMATS = ("label-studio", "csv", "jsonl", "parquet", "cleanlab")
+
+
+@command(example="psi export psi-run --format label-studio -o tasks.json")
+@run_argument
+@click.option("--format", "kind", type=click.Choice(FORMATS), required=True, help="Target format.")
+@top_option("The first N suspects only; not with cleanlab.")
+@file_option("-o", "--output", "target", required=True, help="The file to write; - is stdout.")
+def export(output: Output, *, run: Path, kind: str, top: int | None, target: Path) -> None:
+    """Write the suspects for a labelling tool or a notebook.
+
+    label-studio: tasks with the proposed labels as predictions, and the labelling configuration as NAME.xml in the same
+    folder. csv, jsonl, parquet: the suspects with their columns. cleanlab: every training row, with the columns of
+    cleanlab's get_label_issues.
+    """
+    from psidebug import exports
+    from psidebug.files import check_place, write_whole
+    from psidebug.store import load_run
+
+    piped = str(target) == "-"
+    if kind == "cleanlab" and top is not None:
+        raise click.UsageError("cleanlab's table has every training row: leave --top out.")
+    if not piped:
+        check_place(target)
+        if kind == "cleanlab":
+            exports.kind_of(target)
+    found = load_run(run)
+    if kind == "cleanlab":
+        send(output, exports.cleanlab_frame(found.findings), target)
+    elif kind != "label-studio":
+        send(output, exports.suspects_table(found.findings, found.data, top=top), target, kind)
+    else:
+        tasks = exports.label_studio_tasks(found.findings, found.data, top=top)
+        if piped:
+            output.result(tasks)
+            return
+        beside = target.with_suffix(".xml")
+        exports.write_json(tasks, target)
+        write_whole(beside, exports.label_studio_config(found.findings, found.data), through_links=False)
+        wrote(output, target, len(tasks), configuration=str(beside))
+
+
+@command(example="psi compare psi-run psi-run")
+@run_argument
+@click.argument("other", type=click.Path(file_okay=False, path_type=Path))
+@top_option("How many suspects to compare. [default: as many as are corrected]")
+def compare(output: Output, *, run: Path, other: Path, top: int | None) -> None:
+    """Compare two runs.
+
+    Shows how their inputs, verdicts, effects, settings and first suspects differ.
+    """
+    from dataclasses import asdict
+
+    from psidebug import store
+
+    found = store.compare(store.load_run(run), store.load_run(other), top=top)
+    if output.as_json:
+        output.result({**asdict(found), "same_inputs": found.same_inputs})
+        return
+    for line in str(found).splitlines():
+        output.text(one_line(line))
+    for name, (first, second) in found.settings.items():
+        output.text(f"{name}: {one_line(first)} | {one_line(second)}")
