@@ -26,7 +26,7 @@ class Reviewer:
         for key in keys:
             self.page.keyboard.press(key)
 
-    def judge(self, *keys: str) -> None:
+    def decide(self, *keys: str) -> None:
         """Keys that decide, each when the row before has given way to the next and is saved."""
         for key in keys:
             before = self.at

@@ -24,7 +24,7 @@ def test_the_demo_by_keyboard_alone_until_the_error_falls(room: Room, arrive: Ar
     ann.press("n")
     ann.page.keyboard.type("an open 4")
     ann.press("Enter")
-    ann.judge("c", "2", "s", "o")  # correct, the second class, skip, second opinion
+    ann.decide("c", "2", "s", "o")  # correct, the second class, skip, second opinion
     found = room.desk.store.current()
     assert [found[each].action for each in suspects[:4]] == ["correct", "keep", "skip", "second_opinion"]
     assert found[suspects[0]].comment == "an open 4"
@@ -72,7 +72,7 @@ def test_the_demo_by_keyboard_alone_until_the_error_falls(room: Room, arrive: Ar
 def test_undo_and_redo_by_key_go_back_to_the_row(room: Room, arrive: Arrive) -> None:
     ann = arrive()
     one, two = room.desk.run.order[:2].tolist()
-    ann.judge("c", "e")
+    ann.decide("c", "e")
     ann.press("u")
     expect(ann.page.locator("#focus")).to_have_attribute("data-at", str(two))
     expect(ann.page.locator("#saved")).to_contain_text("undone")
@@ -133,9 +133,9 @@ def test_two_browsers_see_each_others_verdicts(room: Room, arrive: Arrive) -> No
     bob.press("j")
     one, two = room.desk.run.order[:2].tolist()
     expect(bob.page.locator("#focus")).to_have_attribute("data-at", str(two))
-    ann.judge("c")
+    ann.decide("c")
     bob.expect_progress("1 of")
-    bob.judge("e")
+    bob.decide("e")
     ann.expect_progress("2 of")
     expect(ann.page.locator("#focus .state")).to_contain_text("kept as odd by bob")  # the row that both look at
     assert (room.desk.store.current()[one].reviewer, room.desk.store.current()[two].reviewer) == ("ann", "bob")
@@ -144,7 +144,7 @@ def test_two_browsers_see_each_others_verdicts(room: Room, arrive: Arrive) -> No
 
 def test_a_reload_loses_nothing(room: Room, arrive: Arrive) -> None:
     ann = arrive()
-    ann.judge("c", "e", "s")
+    ann.decide("c", "e", "s")
     ann.expect_progress("2 of")
     ann.expect_progress("1 skipped")
     at, progress = ann.at, ann.page.locator("#progress").inner_text()
@@ -159,19 +159,19 @@ def test_a_reload_loses_nothing(room: Room, arrive: Arrive) -> None:
 def test_what_was_skipped_comes_back_at_the_end_and_only_answers_count(room: Room, arrive: Arrive) -> None:
     ann = arrive()
     order = room.desk.run.order.tolist()
-    ann.judge("s", "o", "c")
+    ann.decide("s", "o", "c")
     ann.expect_progress(f"1 of {len(order)} decided, {len(order) - 1} left")
-    room.desk.judge(
+    room.desk.decide(
         [room.desk.verdict(each, "keep") for each in order[4:]], visitor=Visitor("bob", "his"), key="most of them"
     )
     ann.expect_progress(f"{len(order) - 3} of")
-    ann.judge("e")
+    ann.decide("e")
     expect(ann.page.locator("#focus")).to_have_attribute("data-at", str(order[0]))
     expect(ann.page.locator("#focus .state")).to_contain_text("skipped")
     for shown in ("#focus .state", "#queue [data-verdict=skip]"):  # not where the way past the head, class skip, is
         expect(ann.page.locator(shown)).to_be_in_viewport()
-    ann.judge("c")
-    expect(ann.page.locator("#focus")).to_contain_text("waits for the second opinion of somebody else (1 row")
+    ann.decide("c")
+    expect(ann.page.locator("#focus")).to_contain_text("waits for a second opinion from another browser (1 row")
     ann.expect_progress(f"{len(order) - 1} of {len(order)} decided, 1 left")
     assert ann.messages == []
 
@@ -179,9 +179,9 @@ def test_what_was_skipped_comes_back_at_the_end_and_only_answers_count(room: Roo
 def test_a_second_opinion_is_asked_of_the_other_browser(room: Room, arrive: Arrive) -> None:
     ann, bob = arrive(), arrive()
     one, two = room.desk.run.order[:2].tolist()
-    ann.judge("o")
+    ann.decide("o")
     expect(bob.page.locator("#focus .state")).to_contain_text("second opinion wanted by ann")
-    bob.judge("c")
+    bob.decide("c")
     ann.expect_progress("1 of")
     ann.press("k")
     assert ann.at == two, "her own question is not put to her"
@@ -229,8 +229,8 @@ def test_two_tabs_of_one_browser_lose_nothing_that_waits(room: Room, arrive: Arr
 
 
 def test_what_is_not_on_disk_is_not_called_saved(room: Room, arrive: Arrive, monkeypatch: pytest.MonkeyPatch) -> None:
-    go_on, store = threading.Event(), Desk.judge
-    monkeypatch.setattr(Desk, "judge", lambda *given, **named: (go_on.wait(30), store(*given, **named))[1])
+    go_on, store = threading.Event(), Desk.decide
+    monkeypatch.setattr(Desk, "decide", lambda *given, **named: (go_on.wait(30), store(*given, **named))[1])
     ann = arrive()
     ann.press("c")
     expect(ann.page.locator("#focus")).to_have_attribute("data-at", str(room.desk.run.order[1]))  # the next is there
@@ -270,7 +270,7 @@ def test_an_answer_that_gets_lost_is_stored_once(room: Room, arrive: Arrive) -> 
         route.abort()
 
     ann.context.route("**/verdict", lose)
-    ann.judge("c")
+    ann.decide("c")
     assert lost
     assert len(room.desk.store.log()) == 1
 
@@ -342,7 +342,7 @@ def test_a_list_that_comes_late_does_not_replace_that_of_another_filter(room: Ro
 
 def test_after_a_new_diagnosis_the_queue_is_another(room: Room, arrive: Arrive) -> None:
     ann = arrive()
-    ann.judge("c", "c", "c")
+    ann.decide("c", "c", "c")
     ann.press("d")
     expect(ann.page.locator("#work .going")).to_be_visible()
     expect(ann.page.locator("#work .going")).to_have_count(0, timeout=60_000)
@@ -359,7 +359,7 @@ def test_after_a_new_diagnosis_the_queue_is_another(room: Room, arrive: Arrive) 
 def test_every_key_is_printed_and_every_change_is_announced(room: Room, arrive: Arrive) -> None:
     ann = arrive()
     page: Page = ann.page
-    buttons = page.locator("body > :not(dialog) button[data-judge], button[data-begin], .tools button, [data-do=bulk]")
+    buttons = page.locator("body > :not(dialog) button[data-decide], button[data-begin], .tools button, [data-do=bulk]")
     assert buttons.count() > 10
     for each in buttons.all():
         assert each.locator("kbd").count() == 1, each.inner_text()
@@ -369,7 +369,7 @@ def test_every_key_is_printed_and_every_change_is_announced(room: Room, arrive: 
     printed = set(page.locator("body > :not(dialog) kbd").all_inner_texts())
     assert {each for each in printed if not each.isdigit()} <= told
     ann.press("Escape")
-    ann.judge("c")
+    ann.decide("c")
     row = room.desk.findings.labels.rows[room.desk.run.order[0]]
     expect(page.locator("#saved")).to_have_text(f"Saved. {row}: corrected to even")
     assert page.locator("#saved").get_attribute("role") == "status"
@@ -400,7 +400,7 @@ def test_the_page_fits_its_window(arrive: Arrive, scheme: Any, size: Any) -> Non
 @pytest.mark.thorough
 def test_the_verdicts_and_the_model_are_above_the_fold(arrive: Arrive, size: Any) -> None:
     ann = arrive(viewport=size)
-    ann.judge("c")
+    ann.decide("c")
     ann.press("t")
     expect(ann.page.locator("#history svg")).to_be_visible(timeout=60_000)
     for place in ("#work", "#focus .actions", "#comment", "#progress", "#saved"):
@@ -458,7 +458,7 @@ def test_any_probability_can_be_asked_for_and_others_are_refused_aloud(room: Roo
 @pytest.mark.thorough
 def test_unpinned_all_is_as_before_the_pin(room: Room, arrive: Arrive) -> None:
     ann = arrive()
-    ann.judge("c")
+    ann.decide("c")
     before = ann.at
     (bug, _), *_ = room.desk.queue.bugs_of(before)
     ann.press("p")
@@ -476,10 +476,10 @@ def test_unpinned_all_is_as_before_the_pin(room: Room, arrive: Arrive) -> None:
 @pytest.mark.thorough
 def test_a_panel_that_fails_says_so_itself(room: Room, arrive: Arrive) -> None:
     ann = arrive()
-    ann.judge("c")
+    ann.decide("c")
     for panel in ("similar?*", "begin"):
         ann.context.route(f"**/{panel}", lambda route: route.abort())
-    ann.judge("c")
+    ann.decide("c")
     expect(ann.page.locator("#similar")).to_contain_text("the server does not answer")
     ann.press("t")
     expect(ann.page.locator("#work-said")).to_contain_text("The server does not answer")
@@ -523,7 +523,7 @@ def test_a_note_stays_until_its_verdict(room: Room, arrive: Arrive) -> None:
     expect(ann.page.locator("#comment")).to_have_value("smudged")
     ann.page.reload()
     expect(ann.page.locator("#comment")).to_have_value("smudged")
-    ann.judge("e")
+    ann.decide("e")
     assert room.desk.store.current()[one].comment == "smudged"
     assert ann.page.evaluate("sessionStorage.getItem(NOTES)") == "{}"
 
@@ -558,14 +558,14 @@ def test_the_head_keeps_its_height_and_words_stay_whole(arrive: Arrive) -> None:
 @pytest.mark.thorough
 def test_a_verdict_on_all_says_how_many_are_decided(arrive: Arrive) -> None:
     ann = arrive()
-    ann.judge("c", "e")
+    ann.decide("c", "e")
     ann.press("b")
     expect(ann.page.locator("#bulk")).to_be_visible()
     expect(ann.page.locator("#bulk-decided")).to_be_hidden()
     ann.press("Escape")
     ann.page.locator("select[name=state]").select_option("all")
     ann.press("b")
-    expect(ann.page.locator("#bulk-decided")).to_contain_text("of which 2 are already decided")
+    expect(ann.page.locator("#bulk-decided")).to_contain_text("2 of them are already decided")
 
 
 @pytest.mark.thorough

@@ -95,7 +95,7 @@ SEEN = """() => {
 @pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
 def test_tab_reaches_every_control_is_seen_and_is_never_trapped(arrive: Arrive, size: Any) -> None:
     ann = arrive(viewport=size)
-    ann.judge("c")
+    ann.decide("c")
     expect(ann.page.locator(".similar img").first).to_be_visible()
     ann.page.wait_for_load_state("networkidle")
     places = set(map(str, ann.page.evaluate(TABBABLE)))
@@ -129,7 +129,7 @@ def test_what_happens_is_said(room: Room, arrive: Arrive) -> None:
     live, rows = ann.page.locator("#live"), room.desk.findings.labels.rows[room.desk.run.order[:3]].tolist()
     ann.press("j")
     expect(live).to_contain_text(f"{rows[1]}: given odd, proposed even")
-    ann.judge("e")
+    ann.decide("e")
     expect(ann.page.locator("#saved")).to_have_text(f"Saved. {rows[1]}: kept as odd")
     expect(live).to_contain_text(f"{rows[2]}: given odd")
     ann.press("u")
@@ -193,7 +193,7 @@ CONTRAST = """() => {
 def test_every_text_stands_out_from_its_ground(arrive: Arrive, scheme: Any) -> None:
     ann = arrive(color_scheme=scheme)
     expect(ann.page.locator(".similar img").first).to_be_visible()
-    ann.judge("c", "s", "o")
+    ann.decide("c", "s", "o")
     ann.page.locator("select[name=state]").select_option("all")
     expect(ann.page.locator("#queue [data-verdict=correct]")).to_have_count(1)
     for state in ("saved", "failed", "idle", "saving"):

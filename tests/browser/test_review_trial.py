@@ -36,7 +36,7 @@ def test_a_class_called_3_has_the_key_3(chromium: Browser, tmp_path: Path) -> No
         context = chromium.new_context()
         ann = Reviewer(context, room.served.link)
         places = room.desk.run.order[:2].tolist()
-        ann.judge("3", "0")  # by its place, 3 would be the class 4
+        ann.decide("3", "0")  # by its place, 3 would be the class 4
         context.close()
         stored = room.desk.store.current()
     assert [stored[each].label for each in places] == [3, 0]
@@ -86,7 +86,7 @@ def test_without_a_server_it_is_said_what_becomes_of_verdicts(arrive: Arrive) ->
     ann.context.set_offline(True)
     ann.press("c")
     expect(ann.page.locator("#saved")).to_have_text(
-        "Not saved: 1 waiting, trying again. The server does not answer; what you decide is kept in this browser and "
+        "Not saved: 1 waiting, trying again. The server does not answer. Your verdicts are kept in this browser and "
         "sent when it is back."
     )
 
@@ -113,7 +113,7 @@ def test_a_file_that_is_not_in_utf_8_is_refused(room: Room, arrive: Arrive) -> N
 
 def test_after_an_undo_the_model_says_that_verdicts_changed(arrive: Arrive) -> None:
     ann = arrive(viewport=NARROW)
-    ann.judge("c")
+    ann.decide("c")
     ann.press("t")
     expect(ann.page.locator("#saved")).to_contain_text("Retrained: validation error", timeout=60_000)
     expect(ann.page.locator("#work-stale")).to_be_hidden()

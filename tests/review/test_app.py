@@ -186,13 +186,13 @@ def test_only_one_training_at_a_time(room: Room, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(psidebug.Diagnosis, "retrain", lambda run, labels: go_on.wait(60))
     assert room.talk.say("/begin", kind="retrain").status == 200
     assert room.talk.ask("/changes").json["busy"]
-    assert "wait" in room.talk.say("/begin", kind="diagnose").json["wrong"]
+    assert "Wait" in room.talk.say("/begin", kind="diagnose").json["wrong"]
     assert "Retraining" in room.talk.ask("/work").text
     assert room.talk.say("/verdict", at=first(room)[0], action="keep").status == 200, "the review goes on"
     go_on.set()
     while room.talk.ask("/changes").json["busy"]:
         time.sleep(0.05)
-    assert "no work" in room.talk.say("/begin", kind="dance").json["wrong"]
+    assert "unknown job" in room.talk.say("/begin", kind="dance").json["wrong"]
 
 
 def test_a_run_without_its_learner_says_what_to_do(digits_run: Path) -> None:
@@ -286,16 +286,16 @@ def line(**changes: Any) -> str:
     ("text", "said"),
     [
         ("", "empty"),
-        (line() + "\n{nonsense", "line 2 is no JSON"),
-        (line() + "\n[]", "line 2: it is no JSON object"),
-        (line() + "\n" + line(row="nobody"), "line 2: 'nobody' is not the id"),
-        (line(action="burn"), "line 1: its action is 'burn'"),
-        (line(label="blue"), "line 1: 'blue' is no class"),
-        (line(label=None), "line 1: None is no class"),
-        ('{"action": "keep"}', "line 1: it names no row"),
-        ("[{]", "no JSON"),
+        (line() + "\n{nonsense", "line 2 is not JSON"),
+        (line() + "\n[]", "line 2: it is not a JSON object"),
+        (line() + "\n" + line(row="nobody"), "line 2: no training row of this run has the id 'nobody'"),
+        (line(action="burn"), "line 1: unknown action 'burn'"),
+        (line(label="blue"), "line 1: 'blue' is not a class"),
+        (line(label=None), "line 1: None is not a class"),
+        ('{"action": "keep"}', "line 1: it has no row"),
+        ("[{]", "not JSON"),
         ('[{"data": {}}]', "task 1: it has no data.row"),
-        (task("blue"), "task 1: 'blue' is no class"),
+        (task("blue"), "task 1: 'blue' is not a class"),
         (task("odd", "even"), "task 1: it has 2 choices"),
         ("\n".join([line(label="blue")] * 30), "and 20 more"),
     ],

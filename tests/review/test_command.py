@@ -55,7 +55,7 @@ def test_to_listen_elsewhere_it_says_what_that_exposes(digits_run: Path) -> None
     with running(str(digits_run), "--listen", "127.0.0.1", "--json", **asked) as process:
         assert process.stderr is not None
         assert process.stdout is not None
-        assert "knows the password sees the rows" in process.stderr.readline()
+        assert "knows the password can see and change the labels" in process.stderr.readline()
         written = ""
         while not written.rstrip().endswith("}"):
             written += process.stdout.readline()

@@ -50,8 +50,8 @@ def test_nothing_is_called_saved_when_the_store_is_gone(room: Room, digits_run: 
     for path, sent in (("/verdict", {"at": 4, "action": "keep"}), ("/undo", {})):
         answer = room.talk.say(path, **sent)
         assert answer.status == 503
-        assert f"the run is gone from {digits_run}" in answer.json["wrong"]
-        assert "nothing is saved" in answer.json["wrong"]
+        assert f"the run {digits_run} is gone" in answer.json["wrong"]
+        assert "Nothing is saved" in answer.json["wrong"]
 
 
 def test_a_run_that_is_moved_back_takes_the_save_that_is_tried_again(room: Room, digits_run: Path) -> None:
@@ -98,24 +98,24 @@ def test_who_comes_back_after_a_restart_can_undo(digits_run: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (line(action="keep"), "line 1: it keeps the given label, 'odd', and says 'even'"),
-        (line(action="skip"), "line 1: it says skip, which has no label"),
-        (line(action="second_opinion"), "line 1: it says second_opinion"),
-        (line(time="yesterday"), "line 1: its time is 'yesterday'"),
-        (line(time=3), "line 1: its time is 3"),
-        (line(reviewer=["ann"]), "line 1: the name is ['ann'], which is no text"),
+        (line(action="keep"), "line 1: keep means the given label, 'odd', but the label is 'even'"),
+        (line(action="skip"), "line 1: skip takes no label"),
+        (line(action="second_opinion"), "line 1: second_opinion takes no label"),
+        (line(time="yesterday"), "line 1: its time must be in ISO form, not 'yesterday'"),
+        (line(time=3), "line 1: its time must be in ISO form, not 3"),
+        (line(reviewer=["ann"]), "line 1: the name must be text, not ['ann']"),
         (line(reviewer="x" * 101), "line 1: the name has 101 characters"),
-        (line(reviewer="a\x1bb"), "line 1: the name has characters that cannot be shown"),
-        (line(comment={}), "line 1: the comment is {}"),
+        (line(reviewer="a\x1bb"), "line 1: the name has control characters"),
+        (line(comment={}), "line 1: the comment must be text, not {}"),
         (line(comment="x" * 2001), "line 1: the comment has 2001"),
-        (line(comment="\x00"), "line 1: the comment has characters"),
-        (line(kind="dance"), "line 1: its kind is 'dance'"),
-        (line(run="another"), "line 1: it is of a run with other"),
-        (line() + "\n\n" + line(), "line 3: 'picture-0366' was decided on line 1 already"),
-        (line(event=2) + "\n" + line(event=1), "line 2: its event 1 comes after event 2"),
-        (line(event=2) + "\n" + line(event=2), "line 2: 'picture-0366' is in event 2 already"),
-        (line(event=[]), "line 1: its event is []"),
-        (line(kind="undo", target=7), "line 1: its target is 7"),
+        (line(comment="\x00"), "line 1: the comment has control characters"),
+        (line(kind="dance"), "line 1: unknown kind 'dance'"),
+        (line(run="another"), "line 1: it belongs to a run with other"),
+        (line() + "\n\n" + line(), "line 3: line 1 already has a verdict on 'picture-0366'"),
+        (line(event=2) + "\n" + line(event=1), "line 2: event 1 comes after event 2"),
+        (line(event=2) + "\n" + line(event=2), "line 2: event 2 already has a verdict on 'picture-0366'"),
+        (line(event=[]), "line 1: event must be a positive integer, not []"),
+        (line(kind="undo", target=7), "line 1: its target 7 is not an earlier event"),
     ],
 )  # fmt: skip
 def test_a_line_that_cannot_be_true_is_named(digits_saved: Path, text: str, said: str) -> None:
@@ -127,11 +127,11 @@ def test_a_line_that_cannot_be_true_is_named(digits_saved: Path, text: str, said
 def test_an_import_says_what_it_did_and_leaves_newer_verdicts(room: Room) -> None:
     log = line(event=1, time="2020-01-01") + "\n" + line(event=2, action="keep", label=None, time="2020-01-02")
     said = room.talk.say("/import", text=log).json["said"]
-    assert said == "1 verdict imported; 1 row had several in the log, of which the last counts"
+    assert said == "1 verdict imported; 1 row had several verdicts in the log, and the last one counts"
     (found,) = room.desk.store.current().values()
     assert (found.action, found.time) == ("keep", "2020-01-02T00:00:00.000+00:00")
     older = room.talk.say("/import", text=line(time="2019-12-31")).json["said"]
-    assert older == "0 verdicts imported; 1 row had a verdict as new or newer already, which stays"
+    assert older == "0 verdicts imported; 1 row already had a verdict as new or newer, which stays"
     assert room.talk.say("/import", text=line(time="2020-01-03")).json["said"] == "1 verdict imported"
     assert [each.label for each in room.desk.store.current().values()] == ["even"]
     lines = [json.loads(each) for each in room.talk.ask("/export/verdicts.jsonl").text.splitlines()]
@@ -146,14 +146,14 @@ def test_a_link_leads_on_by_its_own_page_and_a_look_at_its_head_does_not_use_it_
     assert answer.status == 200
     assert "location" not in answer.headers
     assert '<meta http-equiv="refresh" content="0;url=/">' in answer.text
-    assert "not known or used already" in stranger.ask(path).text
+    assert "is invalid or already used" in stranger.ask(path).text
 
 
 def test_a_run_that_was_saved_anew_says_to_restart(room: Room, digits_run: Path) -> None:
     for each in digits_run.glob("tables-*"):
         each.rename(each.with_name("tables-anew"))
     page = work_done(room, "retrain")
-    assert "saved anew or moved meanwhile. Restart psi review." in page
+    assert "saved again or moved. Restart psi review." in page
     assert "Psi itself" not in page
 
 
@@ -207,8 +207,8 @@ def test_passwords_are_tried_one_at_a_time_ever_slower_and_are_told(
         assert answers == [403] * 6
         assert waits == [0.5, 1.0, 2.0, 4.0, 8.0, 8.0]
         assert room.talk.ask("/login", method="POST", body="password=correct+horse").status == 303
-    told = [each.getMessage() for each in caplog.records if "wrong password" in each.getMessage()]
-    assert told[-1] == "A wrong password came from 127.0.0.1 (6 in a row)."
+    told = [each.getMessage() for each in caplog.records if "Wrong password" in each.getMessage()]
+    assert told[-1] == "Wrong password from 127.0.0.1 (6 in a row)."
 
 
 @pytest.mark.parametrize("body", ['{"at":1e400,"action":"keep","key":"12345678"}', "[" * 90_000])
@@ -232,7 +232,7 @@ def test_to_listen_without_a_password_or_a_terminal_ends_at_once(digits_run: Pat
         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, start_new_session=True,
     )  # fmt: skip
     assert done.returncode == 2
-    assert "takes a password of 8 characters or more, in PSI_REVIEW_PASSWORD" in done.stderr
+    assert "needs a password of at least 8 characters in PSI_REVIEW_PASSWORD" in done.stderr
 
 
 def test_to_be_ended_by_another_process_is_as_good_as_ctrl_c(digits_run: Path) -> None:

@@ -36,9 +36,9 @@ def answered(run: Run, /, *annotations: Any, **changed: Any) -> str:
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"run": "another"}, "task 1: it is of a run with other training rows or labels"),
-        ({"run": None}, "task 1: it is of a run with other"),
-        ({"given": "even"}, "task 1: its given label is 'even', and the row has 'odd' in this run"),
+        ({"run": "another"}, "task 1: it belongs to a run with other training rows or labels"),
+        ({"run": None}, "task 1: it belongs to a run with other"),
+        ({"given": "even"}, "task 1: its given label is 'even', but in this run it is 'odd'"),
         ({"given": ["odd"]}, "task 1: its given label is ['odd']"),
     ],
     ids=str,
@@ -81,7 +81,7 @@ def test_a_position_that_is_not_that_of_the_row_is_refused(run: Run) -> None:
     at = run.findings.labels.rows.tolist().index("picture-0366")
     assert read_verdicts(line(position=at), run.findings).verdicts[0].position == at
     for wrong in (at + 1, str(at), float(at), True):
-        with pytest.raises(InvalidVerdicts, match=f"line 1: it contradicts itself: its row is at position {at}"):
+        with pytest.raises(InvalidVerdicts, match=f"line 1: its position is .*, but its row is at position {at}"):
             read_verdicts(line(position=wrong), run.findings)
 
 
@@ -94,8 +94,8 @@ def test_an_import_without_verdicts_says_why(room: Room) -> None:
         answered(run): "0 verdicts imported; 1 task without an annotation",
         answered(
             run, answer("even"), answer("odd")
-        ): "0 verdicts imported; 1 task with annotators who disagree: left open",
-        undone: "0 verdicts imported; no verdict in the file holds: each was undone",
+        ): "0 verdicts imported; 1 task left open because the annotators disagree",
+        undone: "0 verdicts imported; every verdict in the file was undone",
     }
     for text, expected in said.items():
         assert room.talk.say("/import", text=text).json["said"] == expected

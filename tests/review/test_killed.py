@@ -42,7 +42,7 @@ def started(run: Path) -> tuple[Any, Talk]:
     return server, talk
 
 
-def judge_on(talk: Talk, verdicts: int, saved: list[int], name: str = "verdict") -> None:
+def decide_on(talk: Talk, verdicts: int, saved: list[int], name: str = "verdict") -> None:
     """A browser that sends verdict after verdict, each with a key of its own, and hears that they are saved.
 
     What was not answered is sent again by the next one, with the same key.
@@ -71,7 +71,7 @@ def kill_often(run: Path, *, kills: int, verdicts: int) -> tuple[int, int]:
     saved: list[int] = []
     for moment in sorted(chance.sample(range(1, verdicts), kills)):
         server, talk = started(run)
-        browser = threading.Thread(target=judge_on, args=(talk, verdicts, saved))
+        browser = threading.Thread(target=decide_on, args=(talk, verdicts, saved))
         browser.start()
         while len(saved) < moment and browser.is_alive():
             time.sleep(0.0005)
@@ -83,7 +83,7 @@ def kill_often(run: Path, *, kills: int, verdicts: int) -> tuple[int, int]:
         assert saved == list(range(len(saved)))
         assert stored(run) in (expected[: len(saved)], expected[: len(saved) + 1])
     server, talk = started(run)
-    judge_on(talk, verdicts, saved)
+    decide_on(talk, verdicts, saved)
     server.kill()
     server.join()
     assert len(saved) == verdicts
@@ -99,7 +99,7 @@ def write_together(run: Path, *, processes: int, verdicts: int) -> tuple[int, in
     servers = [started(run) for _ in range(processes)]
     saved: list[list[int]] = [[] for _ in servers]
     browsers = [
-        threading.Thread(target=judge_on, args=(talk, verdicts, saved[place], f"browser {place}"))
+        threading.Thread(target=decide_on, args=(talk, verdicts, saved[place], f"browser {place}"))
         for place, (_, talk) in enumerate(servers)
     ]
     for each in browsers:

@@ -12,8 +12,7 @@ import pytest
 import psidebug
 from psidebug.errors import UnreadableRun
 from psidebug.review.desk import Desk
-from psidebug.review.ports import PORTS_FILE, listening
-from psidebug.review.serve import prepare
+from psidebug.review.serve import PORTS_FILE, listening, prepare
 from psidebug.review.store import STORE_FILE, open_store
 from psidebug.review.work import Workbench
 from tests.cli.folder import psi
@@ -86,7 +85,7 @@ def test_a_link_that_comes_between_check_and_write_is_replaced(
     run = tmp_path / "run"
     run.mkdir()
     (run / PORTS_FILE).symlink_to(precious)
-    monkeypatch.setattr("psidebug.review.ports.check_plain", lambda path: None)
+    monkeypatch.setattr("psidebug.review.serve.check_plain", lambda path: None)
     listening("127.0.0.1", 0, run=run).close()
     assert precious.read_text() == "[8123]"
     assert not (run / PORTS_FILE).is_symlink()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from psidebug.review.ports import MOST, PORTS_FILE, kept_ports, listening
+from psidebug.review.serve import MOST, PORTS_FILE, kept_ports, listening
 from tests.review.talking import serving
 
 

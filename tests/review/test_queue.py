@@ -35,8 +35,8 @@ def rows(desk: Desk, **wanted: Any) -> list[int]:
     return found
 
 
-def judged(desk: Desk, position: int, action: str) -> None:
-    desk.judge([desk.verdict(position, action)], visitor=Visitor("ann", "a browser"), key=f"{position} {action}")
+def decided(desk: Desk, position: int, action: str) -> None:
+    desk.decide([desk.verdict(position, action)], visitor=Visitor("ann", "a browser"), key=f"{position} {action}")
 
 
 def test_the_queue_is_the_runs_own_order(desk: Desk) -> None:
@@ -47,7 +47,7 @@ def test_the_queue_is_the_runs_own_order(desk: Desk) -> None:
 def test_a_verdict_moves_a_row_to_its_state(desk: Desk) -> None:
     order = desk.run.order.tolist()
     for position, action in zip(order, ACTIONS, strict=False):
-        judged(desk, position, action)
+        decided(desk, position, action)
     skip, asked = order[2:4]
     assert rows(desk) == [asked, *order[4:], skip], "to another browser; what was skipped comes last"
     for position, action in zip(order, ACTIONS, strict=False):
@@ -60,25 +60,25 @@ def test_a_verdict_moves_a_row_to_its_state(desk: Desk) -> None:
 def test_skipped_rows_come_back_at_the_end_in_their_order(desk: Desk) -> None:
     order = desk.run.order.tolist()
     for position in order[:5]:
-        judged(desk, position, "skip")
+        decided(desk, position, "skip")
     assert rows(desk) == [*order[5:], *order[:5]]
     chosen = desk.queue.select(Filter())
     assert chosen.next(order[-1]) == order[0]
     assert (chosen.previous(order[0]), chosen.next(order[4])) == (order[-1], None)
-    judged(desk, order[0], "keep")
+    decided(desk, order[0], "keep")
     assert rows(desk)[-4:] == order[1:5]
 
 
 def test_a_second_opinion_is_asked_of_others(desk: Desk) -> None:
     first, *rest = desk.run.order.tolist()
-    judged(desk, first, "second_opinion")
+    decided(desk, first, "second_opinion")
     mine, others = (desk.queue.select(Filter(), each) for each in ("a browser", "another"))
     assert mine.rows.tolist() == rest
     assert others.rows.tolist() == [first, *rest]
-    desk.judge([desk.verdict(first, "second_opinion")], visitor=Visitor("bob", "another"), key="bob asks too")
+    desk.decide([desk.verdict(first, "second_opinion")], visitor=Visitor("bob", "another"), key="bob asks too")
     assert desk.first(Filter(), Visitor("ann", "a browser")) == first
     assert desk.first(Filter(), Visitor("bob", "another")) == rest[0]
-    desk.judge([desk.verdict(first, "keep")], visitor=Visitor("ann", "a browser"), key="ann answers")
+    desk.decide([desk.verdict(first, "keep")], visitor=Visitor("ann", "a browser"), key="ann answers")
     assert {desk.first(Filter(), Visitor("", each)) for each in ("a browser", "another")} == {rest[0]}
     desk.store.undo(reviewer="ann", browser="a browser")
     assert desk.first(Filter(), Visitor("ann", "a browser")) == first, "bob's question holds again"
@@ -86,7 +86,7 @@ def test_a_second_opinion_is_asked_of_others(desk: Desk) -> None:
 
 def test_a_row_that_is_no_suspect_joins_the_queue_when_it_is_decided(desk: Desk) -> None:
     other = next(each for each in range(900) if each not in set(desk.run.order.tolist()))
-    judged(desk, other, "keep")
+    decided(desk, other, "keep")
     assert rows(desk, state="keep") == [other]
     assert rows(desk, state="all")[-1] == other
 
@@ -142,7 +142,7 @@ def test_next_and_previous_walk_the_whole_list(desk: Desk, wanted: Filter) -> No
 def test_what_is_next_does_not_depend_on_the_row_being_shown_still(desk: Desk) -> None:
     first, second, third = rows(desk)[:3]
     before = desk.queue.select(Filter()).next(second)
-    judged(desk, second, "keep")
+    decided(desk, second, "keep")
     after = desk.queue.select(Filter())
     assert (before, after.next(second), after.previous(second), after.next(first)) == (third, third, first, third)
 

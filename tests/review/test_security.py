@@ -18,9 +18,9 @@ from sklearn.pipeline import make_pipeline
 
 import psidebug
 from psidebug.errors import UnknownOption
-from psidebug.review.answers import LARGEST_REQUEST
 from psidebug.review.app import routes
 from psidebug.review.desk import Desk
+from psidebug.review.requests import LARGEST_REQUEST
 from psidebug.review.serve import exposure, prepare
 from psidebug.review.store import open_store
 from tests.conftest import Planted

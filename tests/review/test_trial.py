@@ -57,7 +57,7 @@ def test_nothing_is_saved_when_the_run_was_saved_anew(room: Room, digits_run: Pa
     for path in ("/verdict", "/undo", "/redo", "/bulk", "/begin", "/import"):
         answer = room.talk.say(path, at=at, action="keep", text="[]", kind="retrain")
         assert answer.status == 503, "the page keeps it, and sends it after a restart"
-        assert "the run was saved anew" in answer.json["wrong"]
+        assert "the run was saved again" in answer.json["wrong"]
         assert "restart psi review" in answer.json["wrong"]
     with open_store(digits_run) as other:
         assert other.log() == []
@@ -71,7 +71,7 @@ def test_a_key_that_another_save_has_is_refused(room: Room) -> None:
     for change in ({"at": two}, {"action": "keep"}, {"comment": "y"}, {"action": "skip"}):
         answer = room.talk.say("/verdict", **sent | change, key=key)
         assert answer.status == 409
-        assert "another save has this key already" in answer.json["wrong"]
+        assert "another save already has this key" in answer.json["wrong"]
     assert room.talk.say("/undo", key=key).status == 409
     assert len(room.desk.store.log()) == 1
 

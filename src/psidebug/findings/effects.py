@@ -120,6 +120,13 @@ class Verification:
             return None
         return _change(self.validation_before, self.validation_after, self.validation_broken)
 
+    @property
+    def rates(self) -> dict[str, float | None]:
+        """Error rates before and after, by the names of the fields; None without validation rows."""
+        names = ("test_before", "test_after", "validation_before", "validation_after")
+        found: dict[str, ErrorRate | None] = {name: getattr(self, name) for name in names}
+        return {name: None if each is None else each.rate for name, each in found.items()}
+
     def proved(self, *, accused: bool) -> bool:
         """Whether it proves the correction; ``accused`` if the rows are a slice that a likely explanation accuses."""
         paired = self.test_change
@@ -127,7 +134,7 @@ class Verification:
 
     @property
     def p_value(self) -> float:
-        """McNemar's, on the test set. Of a correction that the test set has chosen it says too much: see validation."""
+        """McNemar's, on the test set; too small if the test set chose the correction, so prefer validation rows."""
         return self.test_change.p_value
 
     @property
@@ -170,8 +177,8 @@ class Controls:
         for name, control in (("random flips", self.at_random), ("highest losses", self.highest_loss)):
             columns[name] = {"labels corrected": "cannot be trained"}
             if control is not None:
-                compared = {"correction against it, p": f"{self.against(control).p_value:.2g}"}
-                columns[name] = control.figures | compared
+                p_value = f"{self.against(control).p_value:.2g}"
+                columns[name] = control.figures | {"correction against it, p": p_value}
         return table(columns)
 
 
@@ -181,6 +188,11 @@ def table(columns: Mapping[str, Mapping[str, str]]) -> str:
     blocks = [["", *names]] + [[head, *(each.get(name, "") for name in names)] for head, each in columns.items()]
     padded = [[cell.ljust(max(map(len, block))) for cell in block] for block in blocks]
     return "\n".join("  ".join(line).rstrip() for line in zip(*padded, strict=True)).removeprefix("\n")
+
+
+def counted(number: int, name: str = "") -> str:
+    """A number and what it counts, in the singular or plural."""
+    return f"{number:,} {name}".rstrip() + ("" if number == 1 or not name else "s")
 
 
 def _change(before: ErrorRate, after: ErrorRate, broken: int) -> PairedErrors:

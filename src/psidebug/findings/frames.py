@@ -73,7 +73,7 @@ def curve_frame(findings: Findings) -> Any:
 
 
 def _columns(values: Sequence[Any], kind: type) -> dict[str, Any]:
-    """The plain fields of values of this dataclass as columns; label and marks of a slice are told otherwise."""
+    """The plain fields of values of this dataclass as columns; label and marks of a slice are not among them."""
     plain = {each.name: KINDS[str(each.type)] for each in fields(kind) if str(each.type) in KINDS}
     if kind is FoundSlice:
         del plain["given"], plain["proved"], plain["accused"]

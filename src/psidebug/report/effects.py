@@ -1,21 +1,51 @@
-"""What retraining said, as plain data: errors before and after, the controls, the curve, confusion, PS."""
+"""What retraining found, as plain data: errors before and after, the controls, the curve, confusion, PS."""
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
+import narwhals as nw
 import numpy as np
 
 from psidebug.findings import ErrorRate, Findings, LabelFindings, Predictions, Verification
-from psidebug.report.plain import Plain, plain
 from psidebug.task.labels import Encoding
 
+Plain = dict[str, Any]
+"""Only what JSON can hold."""
+
+LONGEST_LABEL = 80
+"""Characters of a label or an id."""
 BINS = 20
 """Of the distribution of PS."""
 MOST_CLASSES, MOST_PAIRS = 100, 30
-"""Confusion is told in full up to so many classes; of more, and in words, as the most frequent pairs."""
+"""The whole confusion matrix is shown up to so many classes; the table shows so many of the most frequent pairs."""
+
+
+def plain(value: Any) -> Any:
+    """Numbers and booleans as they are, NaN and infinity as None, all else as text."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, bool | int | float) or value is None:
+        return value
+    text = plain_text(str(value))
+    return text if len(text) <= LONGEST_LABEL else f"{text[:LONGEST_LABEL]}…"
+
+
+def plain_text(text: str) -> str:
+    """Text that is valid UTF-8: half of a surrogate pair is shown as its number."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def records(frame: Any) -> list[Plain]:
+    """The rows of a data frame of any library."""
+    rows = nw.from_native(frame, eager_only=True).rows(named=True)
+    return [{key: plain(value) for key, value in row.items()} for row in rows]
 
 
 def errors_of(findings: Findings) -> list[Plain]:
-    """Error of the models on each set: trained on the given labels, on the corrected ones, and the two controls."""
+    """Error on each set of the models trained on given labels, on corrected ones, and of the two controls."""
     if findings.correction is None:
         return []
     effect, controls = findings.correction.verified, findings.controls
@@ -23,14 +53,12 @@ def errors_of(findings: Findings) -> list[Plain]:
         ("given labels", effect.test_before, effect.validation_before, None),
         ("corrected", effect.test_after, effect.validation_after, None),
     ]
-    named = () if controls is None else (("random", controls.at_random), ("highest loss", controls.highest_loss))
-    for name, control in named:
+    for name, attribute in (("random", "at_random"), ("highest loss", "highest_loss")):
+        control: Verification | None = getattr(controls, attribute, None)
         if controls is not None and control is not None:
-            p_value = controls.against(control).p_value
-            rates.append((name, control.test_after, control.validation_after, p_value))
+            rates.append((name, control.test_after, control.validation_after, controls.against(control).p_value))
     test = [_rate("test", name, on_test, p_value) for name, on_test, _, p_value in rates]
-    validation = [_rate("validation", name, on, None) for name, _, on, _ in rates if on is not None]
-    return test + validation
+    return test + [_rate("validation", name, on, None) for name, _, on, _ in rates if on is not None]
 
 
 def _rate(of: str, labels: str, rate: ErrorRate, p_value: float | None) -> Plain:
@@ -51,8 +79,7 @@ def effect_of(findings: Findings) -> Plain | None:
     """The correction in figures; None if there is none."""
     if findings.correction is None:
         return None
-    effect: Verification = findings.correction.verified
-    change = effect.test_change
+    effect, change = findings.correction.verified, findings.correction.verified.test_change
     return {
         "explanation": findings.correction.explanation,
         "corrected": effect.corrected,
@@ -68,7 +95,7 @@ def effect_of(findings: Findings) -> Plain | None:
 
 
 def curve_of(findings: Findings) -> Plain | None:
-    """Error against number of corrected suspects; None when there was nothing to debug."""
+    """Error against number of corrected suspects; None if there was nothing to debug."""
     curve = findings.curve
     if curve is None:
         return None
@@ -99,7 +126,7 @@ def curve_of(findings: Findings) -> Plain | None:
 
 
 def distribution_of(labels: LabelFindings) -> list[Plain]:
-    """How many training labels have a PS in each equal part of its range, and how many of them are corrected."""
+    """A histogram of PS over the training labels, and over the corrected ones."""
     known = np.isfinite(labels.ps)
     highest = float(labels.ps[known].max()) if known.any() else 0.0
     if highest <= 0.0:
@@ -116,7 +143,7 @@ def distribution_of(labels: LabelFindings) -> list[Plain]:
 def confusion_of(predictions: Predictions, encoding: Encoding) -> Plain:
     """The test rows by label and prediction, before and after the correction."""
     size = encoding.size
-    names = [str(plain(str(each))) for each in encoding.classes]
+    names = [plain(str(each)) for each in encoding.classes]
     tables = {"before": predictions.before} | ({} if predictions.after is None else {"after": predictions.after})
     pairs: dict[tuple[int, int], dict[str, int]] = {}
     for name, predicted in tables.items():
@@ -138,7 +165,7 @@ def confusion_of(predictions: Predictions, encoding: Encoding) -> Plain:
 
 
 def fidelity_of(findings: Findings) -> Plain | None:
-    """How well the gray box follows retraining; None if that was not measured."""
+    """How well the gray box agrees with retraining; None if that was not measured."""
     found = findings.fidelity
     if found is None:
         return None

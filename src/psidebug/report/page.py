@@ -1,4 +1,4 @@
-"""The summary as one HTML page: no network, a strict policy, everything from the user's data escaped."""
+"""The summary as one HTML page: no network, a strict security policy, all user data escaped."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from functools import cache
 from importlib.resources import files
 from os import PathLike
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from psidebug.files import write_whole
 from psidebug.findings import Findings
+from psidebug.findings.effects import counted
 from psidebug.report.plots import plots_of
 from psidebug.report.summary import Summary, summarise
 from psidebug.task.data import Data
@@ -30,17 +31,17 @@ def render(summary: Summary, template: str = "report.html") -> str:
 
 
 def write_report(findings: Findings, data: Data, path: str | PathLike[str]) -> None:
-    """Write the page; the file appears whole or not at all."""
+    """Write the page; a failure leaves no half-written file."""
     write_whole(path, render(summarise(findings, data)))
 
 
 def in_a_notebook(findings: Findings, data: Data) -> str:
-    """What a notebook shows of a diagnosis: the verdict, the slices and the first suspects."""
+    """The verdict, the slices and the first suspects, for a notebook."""
     return render(summarise(findings, data, suspects=IN_A_NOTEBOOK, rows=False), "notebook.html")
 
 
 def policy(*, styles: tuple[str, ...], scripts: tuple[str, ...]) -> str:
-    """The Content-Security-Policy of a page with just these inlined styles and scripts, known by their digests."""
+    """A Content-Security-Policy that allows just these inline styles and scripts, by their digests."""
     allowed = {
         "default-src": "'none'",
         "img-src": "data:",
@@ -54,7 +55,7 @@ def policy(*, styles: tuple[str, ...], scripts: tuple[str, ...]) -> str:
 
 @cache
 def inlined(*names: str) -> Markup:
-    """Files of ``static/`` one after the other, to stand in a style or script element as they are."""
+    """Files of ``static/`` joined, for a style or script element."""
     texts = [(files("psidebug.report") / "static" / name).read_text(encoding="utf-8") for name in names]
     text = "\n;".join(re.sub(r"\n//# sourceMappingURL=\S+\s*$", "", each) for each in texts)
     return Markup(text)  # our own files, not the user's data
@@ -67,16 +68,22 @@ def _digest(text: str) -> str:
 
 @cache
 def _environment() -> Environment:
+    environment = environment_of(PackageLoader("psidebug.report"))
+    environment.globals |= {"policy": policy, "VEGA": VEGA}
+    environment.filters |= {"number": _number, "chance": _chance, "signed": _signed, "moment": _moment}
+    return environment
+
+
+def environment_of(*loaders: PackageLoader) -> Environment:
+    """Templates that escape what they show and refuse undefined names."""
     environment = Environment(
-        loader=PackageLoader("psidebug.report"),
+        loader=ChoiceLoader(loaders),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals |= {"policy": policy, "VEGA": VEGA}
-    environment.filters |= {"rate": _rate, "count": _count, "number": _number, "chance": _chance, "signed": _signed}
-    environment.filters["moment"] = _moment
+    environment.filters |= {"rate": _rate, "count": counted}
     return environment
 
 
@@ -86,7 +93,7 @@ def _rate(value: float | None) -> str:
 
 
 def _number(value: float | None) -> str:
-    """A gain in nats, or any other figure that may be small or large."""
+    """A gain in nats."""
     return "–" if value is None else f"{value:+.1f}".replace("-", "−")
 
 
@@ -101,16 +108,9 @@ def _chance(value: float | None) -> str:
 
 
 def _moment(text: str) -> str:
-    """A moment in ISO form as people write it; as it is, if it is none."""
+    """An ISO time as people write it; any other text as it is."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
         return text
     return f"{moment.day} {moment:%B %Y, %H:%M} {moment.tzname() or ''}".strip()
-
-
-def _count(number: int, name: str = "") -> str:
-    """A number with its thousands apart, and the name in the plural where there are not just one."""
-    if not name:
-        return f"{number:,}"
-    return f"{number:,} {name}" if number == 1 else f"{number:,} {name}s"

@@ -11,8 +11,18 @@ import numpy as np
 
 from psidebug.findings import Causes, Findings, Predictions
 from psidebug.findings.frames import explanations_frame, slices_frame, suspects_frame
-from psidebug.report.effects import confusion_of, curve_of, distribution_of, effect_of, errors_of, fidelity_of
-from psidebug.report.plain import Plain, plain, records
+from psidebug.report.effects import (
+    Plain,
+    confusion_of,
+    curve_of,
+    distribution_of,
+    effect_of,
+    errors_of,
+    fidelity_of,
+    plain,
+    plain_text,
+    records,
+)
 from psidebug.report.rows import Part, RowView, views
 from psidebug.task.data import Data
 
@@ -106,11 +116,6 @@ def summarise(
         notes=[plain_text(note) for note in findings.notes],
         rounds=[{"verdict": plain_text(one.verdict), "corrected": one.corrected} for one in findings.rounds],
     )
-
-
-def plain_text(text: str) -> str:
-    """Text without half characters."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _slices(findings: Findings) -> list[Plain]:

@@ -1,7 +1,7 @@
-"""The file under the verdict store: opened patiently, written one transaction at a time, and never when it is gone.
+"""The SQLite file of the verdict store: its schema, its transactions, and the check that it is still there.
 
-A file that was deleted or moved while it is open would take every write and keep none, so each write looks whether the
-path still leads to it.
+SQLite would write happily to a file that was deleted or moved while open, and every write would be lost. So each write
+checks that the path still leads to the open file.
 """
 
 from __future__ import annotations
@@ -15,13 +15,49 @@ from pathlib import Path
 from typing import TypeVar
 
 from psidebug.errors import OutputError, UnreadableRun
-from psidebug.review.schema import VERSION, migrate, version_of
 from psidebug.store.manifest import check_plain
 
 PATIENCE = 60.0
-"""Seconds to wait for another process before giving up."""
+"""Seconds to wait for another process."""
 BESIDE = ("", "-wal", "-shm", "-journal")
-"""What the names of the files that SQLite writes end in."""
+"""Suffixes of the files that SQLite writes."""
+VERSION = 2
+"""Of the schema; version 1 was never released."""
+TABLES = (
+    """CREATE TABLE events (
+         number INTEGER PRIMARY KEY AUTOINCREMENT,
+         key TEXT NOT NULL UNIQUE,
+         kind TEXT NOT NULL,
+         reviewer TEXT NOT NULL,
+         time TEXT NOT NULL,
+         target INTEGER REFERENCES events (number),
+         about TEXT NOT NULL DEFAULT '{}'
+       )""",
+    """CREATE TABLE verdicts (
+         event INTEGER NOT NULL REFERENCES events (number),
+         position INTEGER NOT NULL,
+         row TEXT NOT NULL,
+         action TEXT NOT NULL,
+         label TEXT NOT NULL,
+         comment TEXT NOT NULL,
+         reviewer TEXT NOT NULL,
+         time TEXT NOT NULL,
+         PRIMARY KEY (event, position)
+       ) WITHOUT ROWID""",
+)
+APPEND_ONLY = tuple(
+    f"CREATE TRIGGER {table}_{verb}_refused BEFORE {verb} ON {table} {when}\n"
+    f"BEGIN SELECT RAISE(ABORT, 'the verdict store is append-only'); END"
+    for table, same in (
+        ("events", "number = NEW.number OR key = NEW.key"),
+        ("verdicts", "event = NEW.event AND position = NEW.position"),
+    )
+    for verb, when in (
+        ("UPDATE", ""),
+        ("DELETE", ""),
+        ("INSERT", f"WHEN EXISTS (SELECT 1 FROM {table} WHERE {same})"),  # INSERT OR REPLACE would delete
+    )
+)
 
 T = TypeVar("T")
 
@@ -48,23 +84,31 @@ class Database:
             execute("PRAGMA journal_mode = WAL")
         execute("PRAGMA synchronous = FULL")
         execute("PRAGMA foreign_keys = ON")
-        if version_of(self.connection) < VERSION:
+        if self._version() == 0:
             with self.writing():
-                migrate(self.connection)
-        if (found := version_of(self.connection)) > VERSION:
+                self._create()
+        if (found := self._version()) != VERSION:
             raise UnreadableRun(
-                f"{self.path} was made by a newer Psi (schema {found}; this one knows up to {VERSION}): upgrade with "
-                f"pip install --upgrade psidebug."
+                f"{self.path} has schema {found}, and this version of Psi reads only schema {VERSION}. Use the version "
+                f"that wrote it."
             )
 
+    def _create(self) -> None:
+        if self._version() == 0:  # else another process was faster
+            for statement in (*TABLES, *APPEND_ONLY, f"PRAGMA user_version = {VERSION}"):
+                self.connection.execute(statement)
+
+    def _version(self) -> int:
+        return int(self.connection.execute("PRAGMA user_version").fetchone()[0])
+
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         with self.lock:
             self.connection.close()
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """A transaction that is the only one that writes; it is on disk when this ends."""
+        """A write transaction; it is on disk when this ends."""
         self.connection.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -75,7 +119,7 @@ class Database:
             raise
 
     def stored(self, write: Callable[[], T]) -> T:
-        """What a write returns, when what it wrote is on disk, in the file that the path leads to."""
+        """Run ``write`` in a transaction and return its result once it is on disk."""
 
         def written() -> T:
             with self.writing():
@@ -83,10 +127,10 @@ class Database:
 
         with self.lock:
             try:
-                self._check_there()  # else nothing is written, so that it can be tried again when the run is back
+                self._check_there()  # before, too: a save that was not written can be repeated when the run is back
                 found = patiently(written)
             except sqlite3.DatabaseError as error:
-                raise OutputError(f"the verdict could not be stored in {self.path}: {error}. Try again.") from error
+                raise OutputError(f"could not save the verdict in {self.path}: {error}. Try again.") from error
             self._check_there()
             return found
 
@@ -95,15 +139,15 @@ class Database:
         for path, opened in self._opened.items():
             if opened is not None and _identity(path) != opened:
                 raise OutputError(
-                    f"the run is gone from {self.path.parent}, or its {path.name} is: it was deleted, moved or "
-                    f"replaced; nothing is saved. Put it back, or restart psi review."
+                    f"the run {self.path.parent} is gone, or its {path.name} is: it was deleted, moved or replaced. "
+                    f"Nothing is saved. Put it back, or restart psi review."
                 )
 
 
 def patiently(act: Callable[[], T]) -> T:
-    """Try until no other process is in the way.
+    """Repeat ``act`` while another process holds a lock.
 
-    SQLite waits by itself for a writer; it does not while a file becomes a write-ahead one or is recovered.
+    SQLite itself waits for a writer, but not while a file is switched to write-ahead logging or recovered.
     """
     end = time.monotonic() + PATIENCE
     while True:
@@ -117,7 +161,7 @@ def patiently(act: Callable[[], T]) -> T:
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """Device and inode of the file that a path leads to; None if to none."""
+    """Device and inode of a file; None if there is none."""
     try:
         found = path.stat()
     except OSError:
@@ -127,5 +171,5 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 def _told(error: sqlite3.DatabaseError, path: Path) -> Exception:
     if isinstance(error, sqlite3.OperationalError):
-        return OutputError(f"the verdict store {path} cannot be opened: {error}. Choose a place you can write to.")
-    return UnreadableRun(f"{path} is damaged ({error}): move it away to begin anew, and keep it to read it by hand.")
+        return OutputError(f"cannot open the verdict store {path}: {error}. Choose a writable directory.")
+    return UnreadableRun(f"{path} is damaged ({error}). Move it away to start over; keep it to read it by hand.")

@@ -1,4 +1,4 @@
-"""The way in: a token or a password for a session, a name for it, and a link for somebody else."""
+"""Sign-in: a token or a password opens a session; the name of the reviewer; links for other browsers."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
 from psidebug.errors import UnknownOption
 from psidebug.review import pages
-from psidebug.review.answers import LARGEST_REQUEST, body, part, visitor_of
+from psidebug.review.requests import LARGEST_REQUEST, body, part, visitor_of
 from psidebug.review.security import Address, Gate, cookie_of
 from psidebug.review.verdicts import checked_name
 
 SLOW_DOWN, SLOWEST = 0.5, 8.0
-"""Seconds that a wrong password costs; each further one costs twice as many, up to the second number."""
+"""Seconds of delay after a wrong password; they double with each further one, up to the second number."""
 MOST_WAITING = 20
-"""Attempts that may wait for their turn."""
+"""Login attempts that may wait in line."""
 YEAR = 365 * 24 * 3600
 
-# A redirect would belong to the site that the link was on, and the strict cookie would not be sent; this page is ours.
+# Not a redirect: that would count as cross-site, and the browser would not send the strict cookie.
 LET_IN = """<!doctype html>
 <html lang="en">
 <head>
@@ -34,44 +34,45 @@ LET_IN = """<!doctype html>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="/static/review.css">
 </head>
-<body class="login"><main><p><a href="/">Go on to the review</a></p></main></body>
+<body class="login"><main><p><a href="/">Open the review</a></p></main></body>
 </html>
 """
 
 
 class Entrance:
-    """What can be asked before, or about, a session."""
+    """The addresses that open or change a session."""
 
     def __init__(self, gate: Gate, address: Address, run: str) -> None:
         self.gate, self.address = gate, address
         self.lasting = f"psi-browser-{run}"
-        """Name of the cookie by which a browser that comes back to this run is known; it lets nobody in."""
+        """Name of the cookie that recognises a returning browser; it does not open a session."""
         self._turn = asyncio.Lock()
         self._waiting = self._failures = 0
 
     def enter(self, request: Request) -> Response:
-        """A one-time token for a cookie; who only asks for the head, as previews of links do, does not use it up."""
+        """Exchange a one-time token for a session cookie. A HEAD request, as link previews send, does not use it up."""
         if request.method == "HEAD":
             return Response(media_type="text/html")
         secret = self._secret(request)
         session = self.gate.enter(request.query_params.get("token", ""), browser=_browser(secret))
         if session is None:
-            said = "This link is not known or used already. Open the link that psi review printed last."
-            return Response(said, 403, media_type="text/plain")
+            return PlainTextResponse(
+                "This link is invalid or already used. Open the link that psi review printed last.", 403
+            )
         return self._with_cookies(HTMLResponse(LET_IN), session, secret)
 
     def login_page(self, request: Request) -> Response:
-        """Where the password is asked for."""
+        """The page that asks for the password."""
         return HTMLResponse(pages.render("login.html", wrong=False))
 
     async def log_in(self, request: Request) -> Response:
-        """A password for a cookie: one attempt at a time, and the more were wrong the longer each takes."""
+        """Exchange a password for a session cookie: one attempt at a time, slower after each wrong one."""
         try:
             sent = parse_qs((await body(request, LARGEST_REQUEST)).decode(errors="replace"))
         except UnknownOption as error:
-            return Response(str(error), 413, media_type="text/plain")
+            return PlainTextResponse(str(error), 413)
         if self._waiting >= MOST_WAITING:
-            return Response("Too many passwords are being tried. Wait a little.", 429, media_type="text/plain")
+            return PlainTextResponse("Too many login attempts. Wait a little.", 429)
         self._waiting += 1
         try:
             async with self._turn:
@@ -87,31 +88,31 @@ class Entrance:
             return self._with_cookies(RedirectResponse("/", 303), session, secret)
         self._failures += 1
         where = "an unknown address" if request.client is None else request.client.host
-        logging.getLogger(__name__).warning("A wrong password came from %s (%d in a row).", where, self._failures)
+        logging.getLogger(__name__).warning("Wrong password from %s (%d in a row).", where, self._failures)
         await asyncio.sleep(min(SLOW_DOWN * 2.0 ** min(self._failures - 1, 10), SLOWEST))
         return HTMLResponse(pages.render("login.html", wrong=True), 403)
 
     def _secret(self, request: Request) -> str:
-        """What this browser was given when it first came to this run, or is given now."""
+        """The secret that this browser got on its first visit, or a new one."""
         return cookie_of(request.headers, self.lasting) or secrets.token_urlsafe(32)
 
     def _with_cookies(self, answer: Response, session: str, secret: str) -> Response:
-        # Lax: it is to be known also when the link is on another site, and by itself it opens nothing.
+        # Lax: it must be sent also when the link is on another site, and by itself it opens nothing.
         answer.set_cookie(self.lasting, secret, max_age=YEAR, httponly=True, samesite="lax", path="/")
         answer.set_cookie(self.address.cookie, session, httponly=True, samesite="strict", path="/")
         return answer
 
     def rename(self, request: Request, sent: Any) -> dict[str, Any]:
-        """Who is at this browser."""
+        """Set the name of the reviewer."""
         name = checked_name(part(sent, "name", "")).strip() or visitor_of(request).name
         self.gate.rename(request.scope["session"], name)
         return {"said": f"you are {name}"}
 
     def invite(self, request: Request, sent: Any) -> dict[str, Any]:
-        """A link that lets one more browser in."""
+        """A link for one more browser."""
         return {"link": f"http://{request.headers['host']}/enter?token={self.gate.invite()}"}
 
 
 def _browser(secret: str) -> str:
-    """The mark that stands in the log: it tells browsers apart, and the cookie cannot be found from it."""
+    """The name of a browser in the log; the cookie cannot be derived from it."""
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""One verdict made elsewhere: whatever a file may say of a row is checked here, and what is wrong with it is said."""
+"""One imported verdict: every part of it is checked, and errors say what is wrong."""
 
 from __future__ import annotations
 
@@ -11,15 +11,7 @@ from typing import Any
 from psidebug.errors import InvalidVerdicts
 from psidebug.exports.written import plain
 from psidebug.findings import Findings
-from psidebug.review.verdicts import (
-    ACTIONS,
-    DECIDED,
-    LONG_AGO,
-    Verdict,
-    checked_comment,
-    checked_name,
-    moment,
-)
+from psidebug.review.verdicts import ACTIONS, DECIDED, LONG_AGO, Verdict, checked_comment, checked_name, moment
 from psidebug.store.values import as_json, from_json
 
 MOST_NAMED = 10
@@ -28,29 +20,29 @@ MOST_NAMED = 10
 
 @dataclass(frozen=True)
 class Imported:
-    """What a file says."""
+    """The verdicts of a file."""
 
     verdicts: list[Verdict]
     """One for each row."""
     repeated: int = 0
-    """Rows that have several in the log, of which the last counts."""
+    """Rows with several verdicts in the log; the last one counts."""
     unanswered: int = 0
     """Tasks without an annotation."""
     disputed: int = 0
-    """Tasks whose annotators disagree, which are left open."""
+    """Tasks left open because their annotators disagree."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The training rows that verdicts are about, found by their ids."""
+    """The training rows, found by their ids."""
 
     findings: Findings
     places: Mapping[str, int]
-    """Position by id, written as we write it or as other tools do: a date is a text there."""
+    """Position by id, as Psi writes it and as other tools do, which write a date as text."""
 
     @classmethod
     def of(cls, findings: Findings) -> Rows:
-        """The rows that findings are about."""
+        """The training rows of findings."""
         ids = findings.labels.rows.tolist()
         places = {json.dumps(as_json(row)): place for place, row in enumerate(ids)}
         for place, row in enumerate(ids):
@@ -61,73 +53,71 @@ class Rows:
         """The position of the row with this id."""
         found = self.places.get(json.dumps(as_json(_value(written))), self.places.get(json.dumps(written)))
         if found is None:
-            raise InvalidVerdicts(f"{written!r:.100} is not the id of a training row of this run")
+            raise InvalidVerdicts(f"no training row of this run has the id {written!r:.100}")
         return found
 
     def verdict(self, record: Mapping[str, Any]) -> Verdict:
-        """The verdict that a record says: a row, an action, a label; who and when, if it is said."""
+        """The verdict of a record: a row, an action, a label; a reviewer and a time if it has them."""
         action = record.get("action")
         if action not in ACTIONS:
-            raise InvalidVerdicts(f"its action is {action!r:.60}, which is none of {', '.join(ACTIONS)}")
+            raise InvalidVerdicts(f"unknown action {action!r:.60}; it must be one of {', '.join(ACTIONS)}")
         if "row" not in record:
-            raise InvalidVerdicts("it names no row")
+            raise InvalidVerdicts("it has no row")
         place = self.place(record["row"])
         position = record.get("position")
         if position is not None and (type(position) is not int or position != place):
-            raise InvalidVerdicts(
-                f"it contradicts itself: its row is at position {place}, and it says {position!r:.60}"
-            )
+            raise InvalidVerdicts(f"its position is {position!r:.60}, but its row is at position {place}")
         label = None
         if action in DECIDED:
             label = self._label(place, action, _value(record.get("label")))
             action = "keep" if label == self.given(place) else "correct"
         elif record.get("label") is not None:
-            raise InvalidVerdicts(f"it says {action}, which has no label, and the label {record['label']!r:.60}")
+            raise InvalidVerdicts(f"{action} takes no label, but the label is {record['label']!r:.60}")
         comment, reviewer = checked_comment(_text(record, "comment")), checked_name(_text(record, "reviewer"))
         return Verdict(place, self.findings.labels.rows[place], str(action), label, comment, reviewer, _time(record))
 
     def given(self, place: int) -> Any:
-        """The label that a row came with."""
+        """The given label of a row."""
         return self.findings.encoding.classes[self.findings.labels.given[place]]
 
     def _label(self, place: int, action: Any, label: Any) -> Any:
         given = self.given(place)
         if action == "keep" and label is not None and label != given:
-            raise InvalidVerdicts(f"it keeps the given label, {given!r}, and says {label!r:.60}")
+            raise InvalidVerdicts(f"keep means the given label, {given!r}, but the label is {label!r:.60}")
         label = given if label is None and action == "keep" else label
         if label not in self.findings.encoding.classes:
-            raise InvalidVerdicts(f"{label!r:.60} is no class of this run")
+            raise InvalidVerdicts(f"{label!r:.60} is not a class of this run")
         return label
 
 
 def record_of(value: Any) -> dict[str, Any]:
     """A JSON object."""
     if not isinstance(value, dict):
-        raise InvalidVerdicts("it is no JSON object")
+        raise InvalidVerdicts("it is not a JSON object")
     return value
 
 
 def list_of(value: Any) -> list[Any]:
-    """A JSON list; what is not there is an empty one."""
+    """A JSON list; null is an empty one."""
     if value is not None and not isinstance(value, list):
-        raise InvalidVerdicts(f"{value!r:.60} is no list")
+        raise InvalidVerdicts(f"{value!r:.60} is not a list")
     return value or []
 
 
 def refuse(wrong: Sequence[str]) -> None:
-    """Raise an error that names every bad line, if there is any."""
+    """Raise an error that names the bad lines, if there are any."""
     if wrong:
         more = f"; and {len(wrong) - MOST_NAMED} more" if len(wrong) > MOST_NAMED else ""
-        raise InvalidVerdicts(f"nothing was imported: {'; '.join(wrong[:MOST_NAMED])}{more}. Mend the file.")
+        raise InvalidVerdicts(f"nothing was imported: {'; '.join(wrong[:MOST_NAMED])}{more}. Correct the file.")
 
 
 def _value(written: Any) -> Any:
-    """A label or an id as we write it; a type that a file names wrongly may fail in any way, and is no id or label."""
+    """A label or an id as Psi writes it; a value of a wrong type may fail in any way."""
     try:
         found = from_json(written)
         hash(found)
     except Exception:
-        raise InvalidVerdicts(f"{written!r:.60} can be no id and no label") from None
+        raise InvalidVerdicts(f"{written!r:.60} is not a valid id or label") from None
     return found
 
 
@@ -136,11 +126,11 @@ def _text(record: Mapping[str, Any], name: str) -> Any:
 
 
 def _time(record: Mapping[str, Any]) -> str:
-    """When it was made, UTC; "" for the time of import, where nothing is said, or a time that is still to come."""
+    """When it was made, UTC; "" stands for the time of import: no time is given, or one in the future."""
     written = _text(record, "time")
     if written == "":
         return ""
     if not isinstance(written, str) or moment(written) == LONG_AGO:
-        raise InvalidVerdicts(f"its time is {written!r:.60}, which is no date and time in ISO form")
+        raise InvalidVerdicts(f"its time must be in ISO form, not {written!r:.60}")
     made = moment(written)
     return "" if made > datetime.now(UTC) else made.isoformat(timespec="milliseconds")

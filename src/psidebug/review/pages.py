@@ -1,4 +1,4 @@
-"""What the pages show, as plain data for their templates."""
+"""What the pages show, as plain data for the templates."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from string import digits
 from typing import Any
 
 import numpy as np
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader
 
+from psidebug.report.page import environment_of
+from psidebug.report.plots import CONFIG, nominal, quantitative
 from psidebug.report.rows import RowView, views
 from psidebug.review.desk import Desk
 from psidebug.review.queue import SETTLED, SORTS, STATES, Filter
@@ -18,9 +20,9 @@ from psidebug.review.security import Visitor
 from psidebug.review.verdicts import Verdict
 
 LISTED, SIMILAR, BUGS = 14, 6, 6
-"""Rows of the queue in sight, similar rows, and bugs of one row."""
+"""Rows of the queue, similar rows, and bugs of one row that the page shows."""
 CELLS, LETTERS = 60, 20_000
-"""Of the row in focus so many cells and characters are shown; of the rows beside it fewer."""
+"""Cells and characters of the row in focus; ``BESIDE`` has those of other rows."""
 BESIDE = {"cells": 4, "letters": 130}
 STATE_NAMES = {
     "open": "to decide",
@@ -35,7 +37,7 @@ SORT_NAMES = {"rank": "best first", "ps": "PS", "p_wrong": "probably wrong", "ro
 
 @dataclass(frozen=True)
 class Bug:
-    """A misclassified test point beside the row that is a cause of it."""
+    """A misclassified test row that the row in focus explains."""
 
     number: int
     name: str
@@ -47,7 +49,7 @@ class Bug:
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A training row like the one in focus."""
+    """A training row similar to the one in focus."""
 
     position: int
     label: str
@@ -61,14 +63,14 @@ def render(template: str, **data: Any) -> str:
 
 
 def page(desk: Desk, wanted: Filter, at: int | None, visitor: Visitor) -> dict[str, Any]:
-    """The whole screen."""
+    """The whole page."""
     with desk.lock:
         at = desk.first(wanted, visitor) if at is None else at
         return {**queue(desk, wanted, at, visitor), **item(desk, wanted, at, visitor), **filters(desk, wanted)}
 
 
 def filters(desk: Desk, wanted: Filter) -> dict[str, Any]:
-    """What can be chosen from."""
+    """The choices of the filter."""
     ranked, every = desk.queue.ranked.findings, desk.findings.encoding.classes
     return {
         "run": desk.findings.origin.fingerprint["train"],
@@ -85,7 +87,7 @@ def filters(desk: Desk, wanted: Filter) -> dict[str, Any]:
 
 
 def queue(desk: Desk, wanted: Filter, at: int | None, visitor: Visitor) -> dict[str, Any]:
-    """The list beside the focus, and how far the review is."""
+    """The list of rows, and the progress."""
     with desk.lock:
         ledger, rows = desk.ledger(), desk.queue
         chosen = rows.select(wanted, visitor.browser)
@@ -117,7 +119,7 @@ def queue(desk: Desk, wanted: Filter, at: int | None, visitor: Visitor) -> dict[
 
 
 def item(desk: Desk, wanted: Filter, at: int | None, visitor: Visitor) -> dict[str, Any]:
-    """The row in focus with all that is known about it."""
+    """The row in focus."""
     if at is None:
         with desk.lock:
             counts = desk.queue.counts()
@@ -152,7 +154,7 @@ def item(desk: Desk, wanted: Filter, at: int | None, visitor: Visitor) -> dict[s
 
 
 def similar(desk: Desk, at: int) -> dict[str, Any]:
-    """Training rows like the one in focus, with their labels."""
+    """Training rows similar to the one in focus, with their labels."""
     found = desk.similar(at, SIMILAR)
     shown = views(desk.findings, desk.run.data, "train", found, **BESIDE)
     with desk.lock:
@@ -176,14 +178,13 @@ def _bugs(desk: Desk, caused: list[tuple[int, float]]) -> list[Bug]:
 
 
 def _test_name(desk: Desk, number: int) -> str:
-    """A test row by its id, where it has one."""
     return f"test row {desk.findings.predictions.rows[number]}"
 
 
 def class_keys(classes: Sequence[str]) -> dict[str, int]:
-    """Key → code of the class that it stands for.
+    """Key → code of its class.
 
-    Where names are digits a key is its name, and no other class has one, else 4 could mean 3; without such, by order.
+    Classes named by digits have their own digit as key, and then no other class has a key: 4 never means class 3.
     """
     named = {name: code for code, name in reversed(list(enumerate(classes))) if name in tuple(digits)}
     return dict(sorted(named.items())) or {str(code + 1): code for code in range(min(len(classes), 9))}
@@ -203,7 +204,7 @@ def _line(desk: Desk, place: int, verdict: Verdict | None) -> dict[str, Any]:
 
 
 def told(verdict: Verdict) -> str:
-    """A verdict in two words."""
+    """A verdict in a few words."""
     match verdict.action:
         case "correct":
             return f"corrected to {verdict.label}"
@@ -219,19 +220,39 @@ def _finite(value: Any) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
+def history_plot(history: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """The error after each retraining as a Vega-Lite specification; None before the first."""
+    if not history:
+        return None
+    lines = []
+    for rows in ("validation", "test"):
+        if history[0][f"{rows}_before"] is None:
+            continue
+        lines.append({"step": 0, "error": history[0][f"{rows}_before"], "rows": rows, "corrected": 0})
+        for step, each in enumerate(history, start=1):
+            lines.append({"step": step, "error": each[f"{rows}_after"], "rows": rows, "corrected": each["corrected"]})
+    colours = {"range": ["var(--soft)", "var(--accent)"]}
+    return {
+        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
+        "description": "Error of the model after each retraining",
+        "width": "container",
+        "height": 100,
+        "data": {"values": lines},
+        "mark": {"type": "line", "point": {"filled": True, "size": 45}, "clip": False},
+        "encoding": {
+            "x": quantitative("step", title="retraining", axis={"tickMinStep": 1, "format": "d"}),
+            "y": quantitative("error", title="error", scale={"zero": True}),
+            "color": nominal("rows", title=None, scale=colours, legend={"orient": "top"}),
+            "tooltip": [
+                nominal("rows"),
+                quantitative("error", format=".3f"),
+                quantitative("corrected", title="labels corrected"),
+            ],
+        },
+        "config": CONFIG,
+    }
+
+
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=ChoiceLoader([PackageLoader("psidebug.review"), PackageLoader("psidebug.report")]),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"count": _count, "rate": lambda value: "–" if value is None else f"{value:.3f}"}
-    return environment
-
-
-def _count(number: int, name: str = "") -> str:
-    """A number with its thousands apart, and the name in the plural where there are not just one."""
-    return f"{number:,} {name}".strip() if number == 1 or not name else f"{number:,} {name}s"
+    return environment_of(PackageLoader("psidebug.review"), PackageLoader("psidebug.report"))

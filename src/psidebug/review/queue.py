@@ -1,6 +1,6 @@
-"""The queue: which rows are to be looked at, in which order, and what comes next. Made for 100,000 suspects.
+"""The queue: which rows to review, in which order, and what comes next. Made for 100,000 suspects.
 
-Every question is answered by a few passes over numpy arrays of one entry for each training row.
+Every question takes a few passes over numpy arrays with one entry for each training row.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ Rows = npt.NDArray[np.intp]
 Mask = npt.NDArray[np.bool_]
 
 STATES = ("open", *ACTIONS, "all")
-"""What a row can be: without a verdict, or with one of this kind; ``all`` is no filter, and as a filter ``open`` is
-every row that somebody should decide: also the skipped ones, last, and those on which another wants one's opinion."""
+"""A row is open, or has a verdict of one kind; ``all`` is no filter. As a filter, ``open`` means every row to decide:
+also skipped rows, last, and those on which another reviewer wants a second opinion."""
 OPEN, SKIPPED, ASKED = (STATES.index(each) for each in ("open", "skip", "second_opinion"))
 SETTLED = [STATES.index(each) for each in DECIDED]
 SORTS = ("rank", "ps", "p_wrong", "row")
@@ -33,7 +33,7 @@ SORTS = ("rank", "ps", "p_wrong", "row")
 
 @dataclass(frozen=True)
 class Filter:
-    """Which rows are shown, and how they are sorted."""
+    """Which rows to show, and how to sort them."""
 
     state: str = "open"
     given: int | None = None
@@ -47,9 +47,9 @@ class Filter:
 
     @classmethod
     def read(cls, asked: Mapping[str, Any]) -> Filter:
-        """A filter from the words of an address."""
+        """The filter in the query of an address."""
         if any(not isinstance(each, str) for each in asked.values() if each is not None):
-            raise UnknownOption("a filter is made of texts, as in an address: choose again.")
+            raise UnknownOption("filter values must be strings.")
         try:
             whole = {
                 name: int(asked[name])
@@ -60,17 +60,17 @@ class Filter:
             if not math.isfinite(least):
                 raise ValueError
         except (TypeError, ValueError, OverflowError):
-            raise UnknownOption("a filter has a number where none is: choose again.") from None
+            raise UnknownOption("filter value must be a number.") from None
         found = cls(
             **whole, state=str(asked.get("state") or "open"), least=least, sort=str(asked.get("sort") or "rank")
         )
         if found.state not in STATES or found.sort not in SORTS:
-            raise UnknownOption(f"there is no state {found.state!r:.60}, or no sort {found.sort!r:.60}: choose again.")
+            raise UnknownOption(f"unknown state {found.state!r:.60} or sort order {found.sort!r:.60}.")
         return found
 
     @property
     def address(self) -> str:
-        """The words of an address that stand for this filter."""
+        """The query of an address that means this filter."""
         plain = Filter()
         asked = {each.name: getattr(self, each.name) for each in fields(self)}
         return urlencode({name: value for name, value in asked.items() if value != getattr(plain, name)})
@@ -78,33 +78,34 @@ class Filter:
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """The rows that a filter lets through, in their order, among those that it would whatever their state."""
+    """The rows of a filter, in order."""
 
     walk: Rows
+    """Also those that the filter hides because of their state, so that a row has a next one after its verdict."""
     shown: Mask
 
     @cached_property
     def rows(self) -> Rows:
-        """Positions of the rows that are shown."""
+        """Positions of the shown rows."""
         return self.walk[self.shown]
 
     def first(self) -> int | None:
-        """The first row that is shown."""
+        """The first shown row."""
         return int(self.rows[0]) if len(self.rows) else None
 
     def next(self, at: int) -> int | None:
-        """The row after this one, which need not be shown any more itself."""
+        """The next shown row; this one need not be shown itself."""
         place = self._place(at)
         later = np.flatnonzero(self.shown[place + 1 :])
         return int(self.walk[place + 1 + later[0]]) if len(later) else None
 
     def previous(self, at: int) -> int | None:
-        """The row before this one."""
+        """The shown row before this one."""
         earlier = np.flatnonzero(self.shown[: max(self._place(at), 0)])
         return int(self.walk[earlier[-1]]) if len(earlier) else None
 
     def around(self, at: int | None, count: int) -> tuple[int, Rows]:
-        """So many rows around one, and the number of rows before them."""
+        """``count`` rows around one, and the number of rows before them."""
         before = 0 if at is None else int(self.shown[: max(self._place(at), 0)].sum())
         begin = max(0, min(before - count // 3, len(self.rows) - count))
         return begin, self.rows[begin : begin + count]
@@ -118,9 +119,9 @@ class Queue:
     """The suspects of a run, or of the last diagnosis after it, with the state of every training row."""
 
     def __init__(self, run: Run, ranked: Run, known: Sequence[int] = ()) -> None:
-        """``known`` are the rows whose labels ``ranked`` took from verdicts, so that it says nothing of them.
+        """``known`` are the rows whose labels were facts for ``ranked``, so that it found nothing about them.
 
-        When such a verdict is undone the row stays in the queue, after the others, with what the run itself said.
+        If such a verdict is undone, the row stays in the queue after the others, with the findings of the run itself.
         """
         self.run, self.ranked = run, ranked
         own, last, settled = run.findings.labels, ranked.findings.labels, np.asarray(known, dtype=np.intp)
@@ -142,7 +143,7 @@ class Queue:
         self._orders: dict[str, Rows] = {}
 
     def set_states(self, rows: Sequence[int], standing: Sequence[tuple[str, str] | None]) -> None:
-        """Note the verdicts that hold for rows, each as its action and whose it is; None where there is none."""
+        """Note the verdicts that hold: each as its action and its owner, or None."""
         for _, owner in filter(None, standing):
             self._numbers.setdefault(owner, len(self._numbers) + 1)
         codes = {action: number for number, action in enumerate(STATES)}
@@ -150,7 +151,7 @@ class Queue:
         self._askers[rows] = [0 if each is None else self._numbers[each[1]] for each in standing]
 
     def select(self, wanted: Filter, browser: str = "") -> Selection:
-        """The rows that a filter lets through, as this browser is to see them."""
+        """The rows of a filter for this browser."""
         walk = self._walk(wanted)
         if wanted.state == "open":  # what was skipped comes back at the end
             walk = walk[np.argsort(self.states[walk] == SKIPPED, kind="stable")]
@@ -159,7 +160,7 @@ class Queue:
             if code is not None:
                 size = self.run.findings.encoding.size
                 if not 0 <= code < size:
-                    raise UnknownOption(f"there is no class number {code}: there are {size} classes.")
+                    raise UnknownOption(f"there is no class {code}: there are {size} classes.")
                 kept &= codes[walk] == code
         if wanted.state == "open":
             kept &= self._to_decide(walk, browser)
@@ -168,27 +169,26 @@ class Queue:
         return Selection(walk, kept)
 
     def _to_decide(self, rows: Rows, browser: str) -> Mask:
-        """Which rows this browser should be asked about: a second opinion is another's."""
+        """Which rows this browser should decide; a second opinion is for other browsers."""
         states = self.states[rows]
         others = self._askers[rows] != self._numbers.get(browser, -1)
         return np.asarray(np.isin(states, (OPEN, SKIPPED)) | ((states == ASKED) & others))
 
     def probably_wrong(self, rows: Rows) -> Rows:
-        """Those of these rows whose given label is more likely wrong than right."""
+        """Rows whose given label is more likely wrong than right."""
         return rows[self.p_wrong[rows] > 0.5]
 
     def counts(self) -> dict[str, int]:
-        """Number of suspects, and of other rows with a verdict, in each state."""
+        """How many suspects, and other rows with a verdict, are in each state."""
         found = np.bincount(self.states[self._suspect | (self.states > OPEN)], minlength=len(STATES) - 1)
         return dict(zip(STATES, found.tolist(), strict=False))
 
     def left(self) -> int:
-        """Number of rows whose label nobody has settled; those skipped, or with an opinion wanted, are among them."""
-        counts = self.counts()
-        return sum(count for state, count in counts.items() if state not in DECIDED)
+        """How many rows are not settled; skipped rows and second opinions are not."""
+        return sum(count for state, count in self.counts().items() if state not in DECIDED)
 
     def bugs_of(self, position: int) -> list[tuple[int, float]]:
-        """The bugs that a row is among the first causes of, each with its PS there, best first."""
+        """The bugs that a row is a first cause of, each with its PS, best first."""
         return self._bugs.get(position, [])
 
     @cached_property
@@ -203,7 +203,7 @@ class Queue:
         if wanted.bug is not None:
             found = [each.positions for each in self.ranked.findings.causes if each.test_row == wanted.bug]
             if not found:
-                raise UnknownOption(f"the causes of test row {wanted.bug} are not among the files of this run.")
+                raise UnknownOption(f"this run has no causes of test row {wanted.bug}.")
             rows: Rows = found[0]
             if wanted.slice is not None:
                 rows = rows[np.isin(rows, self.members(wanted.slice))]
@@ -225,7 +225,7 @@ class Queue:
         return self._members[number]
 
     def _order(self, sort: str) -> Rows:
-        """All training rows in the order of a sort; suspects first, best first, where nothing else decides."""
+        """All training rows in a sort order; ties go to the best suspects."""
         if sort not in self._orders:
             rank = np.full(len(self.given), 2 * len(self.given), dtype=np.intp)
             rank[self.run.order] = len(self.given) + np.arange(len(self.run.order))

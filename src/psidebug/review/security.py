@@ -1,9 +1,9 @@
-"""Who may speak to the server: guards around the whole app, so that no route can forget them.
+"""Guards around the whole app, so that no route can forget them.
 
 1. ``Host`` must be a name of this server: a foreign name that resolves to 127.0.0.1 (DNS rebinding) is refused.
-2. What changes something must come from the page itself, by ``Sec-Fetch-Site`` and ``Origin``.
-3. Everything needs a session: a ``SameSite=Strict``, ``HttpOnly`` cookie, given once for a one-time token or, when the
-   server listens elsewhere than on this machine, for the password.
+2. Changes must come from the page itself, by ``Sec-Fetch-Site`` and ``Origin``.
+3. Everything needs a session: a ``SameSite=Strict``, ``HttpOnly`` cookie, given in exchange for a one-time token or, if
+   other machines can reach the server, for the password.
 4. Every answer carries a content security policy without inline script, inline style or ``eval``.
 """
 
@@ -32,10 +32,10 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
 }
-"""On every answer, also on refusals."""
+"""Of every answer."""
 READS = ("GET", "HEAD")
 OPEN_PATHS = ("/enter", "/login", "/static/review.css")
-"""What can be reached without a session."""
+"""Addresses that need no session."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class Visitor:
     """Who a session belongs to."""
 
     name: str
-    """What stands beside the verdicts."""
+    """The reviewer shown with the verdicts."""
     browser: str
-    """Whose steps can be undone: two people may go by one name, and one may change his."""
+    """Undo goes by browser: two people may have one name, and a name may change."""
 
 
 @dataclass
@@ -53,7 +53,7 @@ class Gate:
     """Tokens and sessions. A token lets one browser in, once."""
 
     reviewer: str
-    """Who a session belongs to until it says another name."""
+    """Name of the reviewer until a session changes it."""
     password: str | None = None
     tell: Callable[[str], None] = lambda token: None
     """Called with a fresh token when the last one was used."""
@@ -69,7 +69,7 @@ class Gate:
         return token
 
     def enter(self, token: str, *, browser: str) -> str | None:
-        """A session for a token, which is of no use afterwards; None for a wrong or used one."""
+        """Exchange a token for a session; None if it is wrong or used."""
         with self._lock:
             known = next((each for each in self._tokens if secrets.compare_digest(each.encode(), token.encode())), None)
             if known is None:
@@ -81,17 +81,17 @@ class Gate:
         return session
 
     def log_in(self, password: str, *, browser: str) -> str | None:
-        """A session for the password."""
+        """Exchange the password for a session; None if it is wrong."""
         if self.password is None or not secrets.compare_digest(self.password.encode(), password.encode()):
             return None
         return self._begin(browser)
 
     def visitor(self, session: str | None) -> Visitor | None:
-        """Whose session it is; None if there is no such session."""
+        """The owner of a session; None if there is no such session."""
         return None if session is None else self._sessions.get(session)
 
     def rename(self, session: str, reviewer: str) -> None:
-        """Say who is at this browser."""
+        """Change the name of the reviewer."""
         self._sessions[session] = replace(self._sessions[session], name=reviewer)
 
     def _begin(self, browser: str) -> str:
@@ -102,17 +102,17 @@ class Gate:
 
 @dataclass(frozen=True)
 class Address:
-    """Where the server listens, and by which names it may be called."""
+    """Where the server listens, and the host names that it accepts."""
 
     host: str
     port: int
     names: frozenset[str] = frozenset({"127.0.0.1", "localhost"})
     any_number: bool = False
-    """Whether it may be called by any address in figures; no such address can be rebound to another machine."""
+    """Whether any numeric address is accepted; those cannot be rebound to another machine."""
 
     @property
     def cookie(self) -> str:
-        """Name of the session's cookie: browsers keep cookies by machine, not by port."""
+        """Name of the session cookie; it has the port, since browsers do not tell cookies of two ports apart."""
         return f"psi-review-{self.port}"
 
     def knows(self, host: str) -> bool:
@@ -124,18 +124,18 @@ class Address:
 
 
 class Guard:
-    """The app behind its guards."""
+    """Checks every request before the app sees it."""
 
     def __init__(self, app: ASGIApp, *, gate: Gate, address: Address) -> None:
         self.app, self.gate, self.address = app, gate, address
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse, or hand on to the app; either way with the headers of every answer."""
+        """Refuse the request or pass it on, with the security headers in either case."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
         if scope["type"] != "http":
-            return  # no other protocol is spoken here
+            return  # only HTTP is served
         headers = Headers(scope=scope)
 
         async def send_with_headers(message: Message) -> None:
@@ -158,23 +158,23 @@ class Guard:
     def _refused(self, method: str, path: str, headers: Headers) -> PlainTextResponse | None:
         host = headers.get("host", "")
         if not self.address.knows(host):
-            return PlainTextResponse("This server is not known by that name.", 421)
+            return PlainTextResponse("Unknown host name.", 421)
         if method in READS:
             return None
         site, origin = headers.get("sec-fetch-site"), headers.get("origin")
         own = origin in (f"http://{host}", f"https://{host}")
         if (site is None and origin is None) or site not in (None, "same-origin") or (origin is not None and not own):
-            return PlainTextResponse("Changes are taken from this server's own page only.", 403)
+            return PlainTextResponse("Changes are accepted only from the review page itself.", 403)
         return None
 
     def _without_session(self, path: str) -> PlainTextResponse:
         if self.gate.password is not None and path == "/":
             return PlainTextResponse("", 303, {"location": "/login"})
-        return PlainTextResponse("This browser is not let in. Open the link that psi review printed last.", 401)
+        return PlainTextResponse("Not signed in. Open the link that psi review printed last.", 401)
 
 
 def cookie_of(headers: Headers, name: str) -> str | None:
-    """What a cookie says; None if there is no such cookie."""
+    """The value of a cookie; None if there is none."""
     cookies: SimpleCookie = SimpleCookie()
     try:
         cookies.load(headers.get("cookie", ""))

@@ -1,23 +1,30 @@
-"""The server: where it listens, what it says about that, and how it ends."""
+"""The server: its address and port, and the warning when other machines can reach it.
+
+A run keeps its port where it can. A browser stores unsaved verdicts by address, and the port is a part of the address:
+on another port after a restart, the verdicts that wait in the browser would not be found.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
+import json
 import socket
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from psidebug.errors import PsiError, UnknownOption
+from psidebug.errors import OutputError, PsiError, UnknownOption
+from psidebug.files import write_whole
 from psidebug.review import pages
 from psidebug.review.app import review_app, static_files
-from psidebug.review.desk import Desk
-from psidebug.review.ports import listening
+from psidebug.review.desk import Desk, OpenSession
 from psidebug.review.queue import Filter
 from psidebug.review.security import Address, Gate, Visitor
-from psidebug.review.session import OpenSession
+from psidebug.store.manifest import check_plain
 
 if TYPE_CHECKING:
     import uvicorn
@@ -25,12 +32,15 @@ if TYPE_CHECKING:
 HOME = "127.0.0.1"
 SHORTEST_PASSWORD = 8
 GRACE = 2
-"""Seconds that open connections get when the server ends."""
+"""Seconds that open connections get when the server stops."""
+PORTS_FILE = "review-ports.json"
+MOST = 8
+"""Ports that are kept, so that as many servers of one run find theirs again."""
 
 
 @dataclass(frozen=True, eq=False)
 class Served:
-    """A server that is ready to run."""
+    """A server, ready to run."""
 
     address: Address
     gate: Gate
@@ -40,7 +50,7 @@ class Served:
 
     @property
     def link(self) -> str:
-        """What to open in a browser: with a one-time token, or the page that asks for the password."""
+        """What to open in a browser: a link with a one-time token, or the login page."""
         where = _where(self.address)
         return where if self.gate.password is not None else f"{where}enter?token={self.gate.invite()}"
 
@@ -62,22 +72,19 @@ def prepare(
     password: str | None = None,
     tell: Callable[[str], None] = lambda link: None,
 ) -> Served:
-    """A server for this run, bound to its port: on this machine only, unless ``listen`` names another address.
+    """A server for this run, bound to its port; other machines can reach it only if ``listen`` names an address.
 
-    Without a port it is the one where this run was last reviewed, if that is free, else any (:mod:`.ports`).
-
-    ``open_session`` makes who can retrain, when that is first asked for.
-
-    ``tell`` is called with a fresh link when the last one was used, for another browser.
+    Port 0 means the port of the last review of this run, if it is free, or else any. ``open_session`` is called when
+    training is first asked for, and ``tell`` with a fresh link when the last one was used, for another browser.
     """
     import uvicorn
 
     if listen is not None and (password is None or len(password) < SHORTEST_PASSWORD):
         raise UnknownOption(
-            f"to listen on {listen} takes a password of {SHORTEST_PASSWORD} characters or more, in PSI_REVIEW_PASSWORD."
+            f"--listen {listen} needs a password of at least {SHORTEST_PASSWORD} characters in PSI_REVIEW_PASSWORD."
         )
     host = HOME if listen is None else listen
-    static_files()  # a broken installation is said here, not in the browser
+    static_files()  # a broken installation fails here, not in the browser
     desk = Desk(run, open_session)
     _warm(desk)
     try:
@@ -101,7 +108,7 @@ def prepare(
 
 
 def _warm(desk: Desk) -> None:
-    """What the first screen needs once is found before there is one; similar rows, which may take longer, meanwhile."""
+    """Compute what the first page needs; build the index of similar rows, which takes longer, in the background."""
     nobody = Visitor("", "")
     pages.page(desk, Filter(), None, nobody)
     first = desk.first(Filter(), nobody)
@@ -110,23 +117,54 @@ def _warm(desk: Desk) -> None:
 
 
 def exposure(address: Address) -> str:
-    """What it means to listen elsewhere than on this machine."""
+    """The warning when other machines can reach the server."""
     numbered = ", by this name or by any address of this machine," if address.any_number else ""
     return (
-        f"Everyone who can reach {_host(address)} port {address.port}{numbered} and knows the password sees the rows "
-        f"and labels of this run and can decide on them. Nothing is encrypted: use it in a network you trust, or "
-        f"through a tunnel."
+        f"Everyone who can reach {_host(address)} port {address.port}{numbered} and knows the password can see and "
+        f"change the labels of this run. Nothing is encrypted: use a network you trust, or a tunnel."
     )
 
 
 def _where(address: Address) -> str:
-    """The address of the page."""
     return f"http://{_host(address)}:{address.port}/"
 
 
 def _host(address: Address) -> str:
-    """How to call the server: one that listens on every address goes by the name of its machine."""
+    """The host to show: the name of this machine if the server listens on every address."""
     return socket.gethostname() if address.any_number else _written(address.host)
+
+
+def listening(host: str, port: int, *, run: Path) -> socket.socket:
+    """A socket that listens on this port; port 0 means the last free port of this run, or else any.
+
+    Raises :class:`~psidebug.errors.UnreadableRun` if the file of ports is a link.
+    """
+    check_plain(run / PORTS_FILE)
+    kept = kept_ports(run)
+    for each in (port,) if port else (*reversed(kept), 0):
+        try:
+            bound = socket.create_server((host, each), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+        except OSError as error:
+            if each not in (port, 0):
+                continue
+            why = error.strerror or error
+            raise OutputError(f"cannot listen on {host} port {port}: {why}. Give another --port.") from error
+        found = int(bound.getsockname()[1])
+        ports = [*(other for other in kept if other != found), found][-MOST:]
+        with contextlib.suppress(OutputError):  # a kept port is only a convenience
+            write_whole(run / PORTS_FILE, json.dumps(ports) + "\n", through_links=False)
+        return bound
+    raise AssertionError("port 0 is free or an error")
+
+
+def kept_ports(run: Path) -> list[int]:
+    """The ports of earlier reviews of this run, the last one last; none if the file is not ours."""
+    try:
+        found = json.loads((run / PORTS_FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return []
+    listed = found if isinstance(found, list) else []
+    return [each for each in listed if type(each) is int and 1024 <= each <= 65535][-MOST:]
 
 
 def _address(host: str, port: int, *, elsewhere: bool) -> Address:

@@ -1,9 +1,9 @@
-"""Training rows that are like one row, by a cheap measure that knows nothing of labels.
+"""Similar training rows, by a cheap distance that ignores labels.
 
-Numbers are standardised, and other values become columns of their own by hashing; more than :data:`WIDTH` columns are
-projected to that many, at random but always alike, which keeps distances to about 1 / √WIDTH. The rows nearest by
-Euclid are similar. Of texts it is the cosine of their words, weighed by rarity. Beyond :data:`MOST` rows (fewer for
-texts) only an even part of them is looked at, so that an answer takes milliseconds whatever the number of rows.
+Numbers are standardised, other values are hashed to columns of their own, and the Euclidean distance counts. More than
+:data:`WIDTH` columns are projected to that many, with a fixed seed, which keeps distances to about 1 / √WIDTH.
+For texts it is the cosine of TF-IDF weighted words. Of more than :data:`MOST` rows (fewer for texts) an even part is
+searched, so that an answer takes milliseconds.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from psidebug.task.tables import Table, column_names, column_of, columns, is_fra
 WIDTH = 64
 MOST, MOST_TEXTS = 100_000, 20_000
 BLOCK = 10_000
-"""Rows that are turned into numbers at a time."""
+"""Rows that are encoded at a time."""
 HASHED = 64
-"""Columns that values which are no numbers are hashed to."""
+"""Columns for hashed values."""
 
 Floats = npt.NDArray[np.float32]
 Rows = npt.NDArray[np.intp]
 
 
 class Similar:
-    """What is needed to find similar rows; made when first asked for."""
+    """An index of similar rows."""
 
     def __init__(self, table: Table, text: str | None = None) -> None:
         """``text`` is the column that a person reads."""
@@ -51,11 +51,12 @@ class Similar:
 
 
 class _Numbers:
-    """Rows as points; the nearest are those of least squared distance |x|² − 2 x·z + |z|²."""
+    """Rows as points; the nearest have the least squared distance |x|² − 2 x·z + |z|²."""
 
     def __init__(self, table: Table, among: Rows) -> None:
         self._table = table
-        self._numeric = _numeric(table)
+        # Of all rows: in a few rows, where values are missing, a column may seem numeric.
+        self._numeric = tuple(each.numeric for each in columns(table))
         sample = take(table, among[:: max(1, len(among) // BLOCK)])
         raw = _raw(sample, self._numeric)
         self._mean = np.asarray(raw.mean(axis=0)).ravel().astype(np.float32)
@@ -82,12 +83,12 @@ class _Numbers:
         if self._project is None:
             dense = raw.toarray() if sp.issparse(raw) else raw
             return np.asarray((dense - self._mean) * self._scale, dtype=np.float32)
-        weighed = self._scale[:, None] * self._project  # a shift moves all points alike, so the mean may stay
+        weighed = self._scale[:, None] * self._project  # distances do not depend on the mean
         return np.asarray(raw @ weighed, dtype=np.float32)
 
 
 class _Words:
-    """Texts by their words, weighed by rarity; the nearest have the largest cosine."""
+    """Texts by their words, with TF-IDF weights; the nearest have the largest cosine."""
 
     def __init__(self, table: Table, text: str | None, among: Rows) -> None:
         from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
@@ -105,13 +106,8 @@ class _Words:
         return np.asarray((self._all @ point.T).toarray().ravel(), dtype=np.float32)
 
 
-def _numeric(table: Table) -> tuple[bool, ...]:
-    """Which columns are numbers, by all rows: a few rows alone, as some whose value is missing, could seem to be."""
-    return tuple(each.numeric for each in columns(table))
-
-
 def _raw(table: Table, numeric: Sequence[bool]) -> Any:
-    """Rows as numbers: what is missing is 0, and other values are hashed with the name of their column."""
+    """Rows as numbers: missing values are 0, other values are hashed with the name of their column."""
     if sp.issparse(table):
         return sp.csr_array(table, dtype=np.float32)
     if not is_frame(table) and table.dtype.kind in "biuf":
@@ -130,7 +126,7 @@ def _raw(table: Table, numeric: Sequence[bool]) -> Any:
 
 
 def _word(value: Any) -> str:
-    """A value as a word that is the same whatever the other rows are: alone, 1 among words would be 1.0."""
+    """A value as a word that does not depend on the other rows: 1 is never 1.0."""
     if is_missing(value):
         return ""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

@@ -1,7 +1,7 @@
 """The verdict store: SQLite in the run directory, append-only.
 
-A step is on disk when the call that stores it returns (write-ahead log, ``synchronous=FULL``). It is stored once
-however often it is tried (``key``). Several people and processes write at once; each waits for the other.
+A step is on disk when the call that saves it returns (write-ahead log, ``synchronous=FULL``), and a repeated save
+(same ``key``) is stored once. Several processes can write; each waits for the others.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ STORE_FILE = "verdicts.sqlite"
 
 
 def open_store(run: str | PathLike[str]) -> Store:
-    """The verdict store of a run (its directory); made if there is none yet."""
+    """The verdict store in the directory of a run; created if there is none."""
     directory = Path(run)
     if not directory.is_dir():
-        raise UnreadableRun(f"{directory} is no directory. Give the directory that a run was saved to.")
+        raise UnreadableRun(f"{directory} is not a directory. Give the directory of a saved run.")
     return Store(directory / STORE_FILE)
 
 
@@ -43,11 +43,11 @@ class Store:
         self._database = Database(path)
         self._connection = self._database.connection
         self.lock = self._database.lock
-        """Held by whoever reads the ledger."""
+        """To be held while the ledger is read."""
         self._ledger = Ledger()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._database.close()
 
     def __enter__(self) -> Store:
@@ -56,10 +56,10 @@ class Store:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
-    # ── what holds ──
+    # ── reading ──
 
     def ledger(self) -> Ledger:
-        """What holds now, with what other processes have stored meanwhile."""
+        """The verdicts that hold now, with those of other processes."""
         with self.lock:
             patiently(self._catch_up)
             return self._ledger
@@ -70,40 +70,40 @@ class Store:
             return self.ledger().current()
 
     def log(self) -> list[Event]:
-        """Every step from the first on, with those that were undone."""
+        """Every event, also those that were undone."""
         with self.lock:
             return list(self._events_after(0))
 
     def remarks(self, kind: str) -> list[Event]:
-        """The remarks of one kind, as ``retrained``, first to last."""
+        """The remarks of one kind, such as ``retrained``, first to last."""
         with self.lock:
             return [each for each in self.ledger().remarks if each.kind == kind]
 
-    # ── what is added ──
+    # ── writing ──
 
     def record(
         self, verdicts: Iterable[Verdict], *, reviewer: str, browser: str | None = None, key: str | None = None
     ) -> int:
-        """Store verdicts as one step, and return its number; one without reviewer or time gets them here.
+        """Save verdicts as one step and return its number; a verdict without reviewer or time gets them here.
 
-        The step is the browser's, whatever name stands there; where no browser is given it is the reviewer's.
+        The step belongs to the browser or, if none is given, to the reviewer.
         """
         made = now()
         lines = [_checked(each, reviewer, made) for each in verdicts]
         return self._add("verdicts", reviewer, key, made, lines=lines, about=_of(browser))
 
     def undo(self, *, reviewer: str, browser: str | None = None, key: str | None = None) -> int | None:
-        """Undo the last step of this browser, or reviewer, and return its number; None if there is none."""
+        """Undo the last step of this browser (or reviewer) and return its number; None if there is none."""
         return self._step_back("undo", Ledger.next_undo, reviewer, browser, key)
 
     def redo(self, *, reviewer: str, browser: str | None = None, key: str | None = None) -> int | None:
-        """Redo the step that was undone last there, and return its number; None if there is none."""
+        """Redo the step that was undone last and return its number; None if there is none."""
         return self._step_back("redo", Ledger.next_redo, reviewer, browser, key)
 
     def remark(self, kind: str, about: Mapping[str, Any], *, reviewer: str, key: str | None = None) -> int:
-        """Store something that is no verdict, as the result of a retraining."""
+        """Save something other than a verdict, such as the result of retraining."""
         if kind in ("verdicts", "undo", "redo"):
-            raise UnknownOption(f"a remark cannot be called {kind!r}: steps of the review are. Choose another word.")
+            raise UnknownOption(f"a remark cannot have the kind {kind!r}, which means a step of the review.")
         return self._add(kind, reviewer, key, now(), about=about)
 
     def _step_back(
@@ -140,25 +140,25 @@ class Store:
         return self._database.stored(write)
 
     def known(self, key: str) -> int | None:
-        """Number of the step that was stored under this key; None if there is none."""
+        """Number of the step with this key; None if there is none."""
         with self.lock:
             found = patiently(lambda: self._known(key))
             return None if found is None else found[0]
 
     def _known(self, key: str) -> tuple[int, int | None] | None:
-        """Number and target of the step that was stored under this key."""
+        """Number and target of the step with this key."""
         found: tuple[int, int | None] | None
         found = self._connection.execute("SELECT number, target FROM events WHERE key = ?", (key,)).fetchone()
         return found
 
     def _check_same(self, number: int, kind: str, lines: Any = ()) -> None:
-        """What is saved again under a key must be what was saved under it; who and when may differ."""
+        """A repeated save must be the same as the first; reviewer and time may differ."""
         stored = self._connection.execute("SELECT kind FROM events WHERE number = ?", (number,)).fetchone()[0]
         verdicts = self._connection.execute(
             "SELECT position, row, action, label, comment FROM verdicts WHERE event = ? ORDER BY position", (number,)
         ).fetchall()
         if stored != kind or verdicts != sorted(line[:5] for line in lines):
-            raise UsedKey("another save has this key already, so nothing was stored: send it with a key of its own.")
+            raise UsedKey("another save already has this key, so nothing was saved. Use a new key.")
 
     def _insert(
         self, kind: str, reviewer: str, key: str | None, made: str, *, target: int | None = None, about: Any = None
@@ -175,7 +175,7 @@ class Store:
             self._ledger.apply(event)
 
     def _events_after(self, number: int) -> Iterator[Event]:
-        """Later events in order; verdicts are written with their event, so none of these is read half."""
+        """Later events in order, each with all its verdicts, since they are written in one transaction."""
         found = self._connection.execute(
             "SELECT number, kind, reviewer, time, target, about FROM events WHERE number > ? ORDER BY number", (number,)
         ).fetchall()
@@ -187,14 +187,13 @@ class Store:
 
 
 def _of(browser: str | None) -> dict[str, str]:
-    """What is written about a step: whose it is."""
     return {} if browser is None else {"browser": browser}
 
 
 def _checked(verdict: Verdict, reviewer: str, made: str) -> tuple[Any, ...]:
     """A verdict as a line of the table."""
     if verdict.action not in ACTIONS:
-        raise UnknownOption(f"{verdict.action!r} is no verdict; it is one of {', '.join(ACTIONS)}.")
+        raise UnknownOption(f"unknown verdict {verdict.action!r}; it must be one of {', '.join(ACTIONS)}.")
     row, label = _written(verdict.row), _written(verdict.label)
     by, when = verdict.reviewer or reviewer, verdict.time or made
     return verdict.position, row, verdict.action, label, verdict.comment, by, when
@@ -205,7 +204,7 @@ def _written(value: Any) -> str:
 
 
 def _verdicts(lines: list[tuple[Any, ...]]) -> Iterator[Verdict]:
-    """Lines of the table as verdicts; of a hundred thousand lines the ids are read as one JSON list."""
+    """Lines of the table as verdicts; the ids are parsed as one JSON list, since there may be 100,000."""
     rows = json.loads(f"[{','.join(line[1] for line in lines)}]")
     for row, (position, _, action, label, comment, reviewer, made) in zip(rows, lines, strict=True):
         yield Verdict(position, from_json(row), action, _label(label), comment, reviewer, made)
@@ -213,5 +212,4 @@ def _verdicts(lines: list[tuple[Any, ...]]) -> Iterator[Verdict]:
 
 @lru_cache(1024)
 def _label(written: str) -> Any:
-    """A label as it was; there are few of them, and a hundred thousand lines."""
     return from_json(json.loads(written))

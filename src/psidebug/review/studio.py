@@ -1,4 +1,4 @@
-"""Label Studio's JSON of the tasks that came from here: what the annotators of a task agree on is a verdict."""
+"""The JSON of Label Studio, of tasks exported from Psi: what the annotators of a task agree on is a verdict."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def from_label_studio(text: str, rows: Rows, home: str) -> Imported:
     try:
         tasks = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InvalidVerdicts(f"the file is no JSON ({error}): export it again.") from None
+        raise InvalidVerdicts(f"the file is not JSON ({error}). Export it again.") from None
     if not tasks:
         raise InvalidVerdicts("the file has no tasks: there is nothing to import.")
     wrong: list[str] = []
@@ -36,7 +36,9 @@ def from_label_studio(text: str, rows: Rows, home: str) -> Imported:
             else:
                 found = _verdict(data, annotations, rows)
                 if found.position in verdicts:
-                    raise InvalidVerdicts(f"{str(found.row)!r} was decided in a task before: one of them is too many")
+                    raise InvalidVerdicts(
+                        f"an earlier task already has a verdict on {str(found.row)!r}; remove one of them"
+                    )
                 verdicts[found.position] = found
         except (InvalidVerdicts, UnknownOption) as error:
             wrong.append(f"task {number}: {str(error).rstrip('.')}")
@@ -45,30 +47,28 @@ def from_label_studio(text: str, rows: Rows, home: str) -> Imported:
 
 
 def _data(task: Mapping[str, Any], rows: Rows, home: str) -> dict[str, Any]:
-    """What we wrote into a task, if it is about a row of this run with the label that it has here."""
+    """The data that Psi wrote into a task, if they fit a row of this run."""
     if "data" not in task and "annotations" not in task:
-        raise InvalidVerdicts(
-            "it has no data and no annotations, as in Label Studio's JSON-MIN; export from Label Studio as JSON"
-        )
+        raise InvalidVerdicts("it has no data and no annotations; export from Label Studio as JSON, not as JSON-MIN")
     data = record_of(task.get("data", task))
     if "row" not in data:
-        raise InvalidVerdicts("it has no data.row, so its training row is not known; export it from Psi's own tasks")
+        raise InvalidVerdicts("it has no data.row; only tasks that Psi exported can be imported")
     if data.get("run", home) != home:
-        raise InvalidVerdicts("it is of a run with other training rows or labels")
+        raise InvalidVerdicts("it belongs to a run with other training rows or labels")
     given = str(rows.given(rows.place(data["row"])))
     if str(data.get("given", given)) != given:
-        raise InvalidVerdicts(f"its given label is {data['given']!r:.60}, and the row has {given!r:.60} in this run")
+        raise InvalidVerdicts(f"its given label is {data['given']!r:.60}, but in this run it is {given!r:.60}")
     return data
 
 
 def _disagree(annotations: Annotations) -> bool:
-    """Whether two annotations have different answers; one that was cancelled is no answer."""
+    """Whether two annotations differ; cancelled ones do not count."""
     chosen = [found for each in annotations if (found := _chosen(each))]
     return any(each != chosen[0] for each in chosen)
 
 
 def _verdict(data: Mapping[str, Any], annotations: Annotations, rows: Rows) -> Verdict:
-    """The verdict of annotations that agree, by the last one who answered; without an answer the row is skipped."""
+    """The verdict of annotations that agree, by the last annotator; without an answer the row is skipped."""
     last = ([each for each in annotations if _chosen(each)] or annotations)[-1]
     time = str(last.get("updated_at") or last.get("created_at") or "")
     record = {"row": data["row"], "reviewer": _annotator(last), "comment": _comment(last), "time": time}
@@ -76,10 +76,10 @@ def _verdict(data: Mapping[str, Any], annotations: Annotations, rows: Rows) -> V
     if not chosen:
         return rows.verdict(record | {"action": "skip"})
     if len(chosen) > 1:
-        raise InvalidVerdicts(f"it has {len(chosen)} choices; a row has one label")
+        raise InvalidVerdicts(f"it has {len(chosen)} choices, but a row has one label")
     named = {str(label): label for label in rows.findings.encoding.classes}
     if not isinstance(chosen[0], str) or chosen[0] not in named:
-        raise InvalidVerdicts(f"{chosen[0]!r:.60} is no class of this run")
+        raise InvalidVerdicts(f"{chosen[0]!r:.60} is not a class of this run")
     return rows.verdict(record | {"action": "correct", "label": as_json(named[chosen[0]])})
 
 
@@ -90,14 +90,14 @@ def _annotator(annotation: Mapping[str, Any]) -> str:
 
 
 def _chosen(annotation: Mapping[str, Any]) -> list[Any]:
-    """The classes that were chosen; none where it was cancelled."""
+    """The chosen classes; none if it was cancelled."""
     if annotation.get("was_cancelled"):
         return []
     return [choice for each in _values(annotation) for choice in list_of(each.get("choices"))]
 
 
 def _comment(annotation: Mapping[str, Any]) -> str:
-    """What was written beside the choice."""
+    """The text of an annotation."""
     texts = [each["text"] for each in _values(annotation) if "text" in each]
     return " ".join(str(part) for each in texts for part in (each if isinstance(each, list) else [each]))
 

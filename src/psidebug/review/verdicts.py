@@ -1,4 +1,4 @@
-"""A verdict: what a person says about one training row; and the ledger of all that was said, undone and redone."""
+"""Verdicts of reviewers on training rows, and the ledger of all that were made, undone and redone."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import Any
 from psidebug.errors import UnknownOption
 
 ACTIONS = ("correct", "keep", "skip", "second_opinion")
-"""The label is another one; it is right as given; not now; somebody else should look."""
+"""The label is wrong; it is right; decide later; another reviewer should look."""
 DECIDED = ("correct", "keep")
-"""Actions that say what the label is."""
+"""Actions that settle the label."""
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
 LONGEST_NAME, LONGEST_COMMENT = 100, 2000
 """Characters."""
 
 
 def moment(written: str) -> datetime:
-    """The time that an ISO text says, UTC unless it says another zone; long ago for what is no such text."""
+    """An ISO time, UTC unless it has a zone; ``LONG_AGO`` for any other text."""
     try:
         found = datetime.fromisoformat(written)
         return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
@@ -29,28 +29,28 @@ def moment(written: str) -> datetime:
 
 
 def checked_name(name: Any) -> str:
-    """The name of a reviewer, if it can be one."""
+    """A valid name of a reviewer."""
     return _checked(name, "name", LONGEST_NAME, allowed="")
 
 
 def checked_comment(comment: Any) -> str:
-    """A comment, if it can be one; it may have several lines."""
+    """A valid comment; it may have several lines."""
     return _checked(comment, "comment", LONGEST_COMMENT, allowed="\n\r\t")
 
 
 def _checked(text: Any, what: str, longest: int, *, allowed: str) -> str:
     if not isinstance(text, str):
-        raise UnknownOption(f"the {what} is {text!r:.60}, which is no text: write one.")
+        raise UnknownOption(f"the {what} must be text, not {text!r:.60}.")
     if len(text) > longest:
-        raise UnknownOption(f"the {what} has {len(text)} characters: make it at most {longest}.")
+        raise UnknownOption(f"the {what} has {len(text)} characters; at most {longest} are allowed.")
     if any(unicodedata.category(each) in ("Cc", "Cs") and each not in allowed for each in text):
-        raise UnknownOption(f"the {what} has characters that cannot be shown: leave them out.")
+        raise UnknownOption(f"the {what} has control characters: remove them.")
     return text
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a person says about one training row."""
+    """What a reviewer says about one training row."""
 
     position: int
     row: Any
@@ -58,44 +58,43 @@ class Verdict:
     action: str
     """One of :data:`ACTIONS`."""
     label: Any = None
-    """The class that the row has by this verdict: another one, or the given one where it is kept; else None."""
+    """The settled class; None if the verdict does not settle it."""
     comment: str = ""
     reviewer: str = ""
     time: str = ""
     """When, UTC, in ISO form."""
 
     def is_after(self, other: Verdict | None) -> bool:
-        """Whether it is newer than another verdict; one without a time is made now."""
+        """Whether it is newer than another verdict; one without a time is new."""
         return other is None or not self.time or moment(self.time) > moment(other.time)
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One step of a review. Nothing is ever changed or deleted: to undo is a step too."""
+    """One event of a review. Nothing is ever changed or deleted: an undo is an event too."""
 
     number: int
     kind: str
-    """``verdicts`` (one, or many at once), ``undo``, ``redo``; other kinds are remarks, as ``retrained``."""
+    """``verdicts`` (a step of one or many), ``undo``, ``redo``; other kinds are remarks, such as ``retrained``."""
     reviewer: str
     time: str
     target: int | None = None
-    """Of an undo or a redo: the number of the step that it undoes or redoes."""
+    """Number of the step that an undo or redo is about."""
     about: Mapping[str, Any] = field(default_factory=dict)
-    """Of a remark: what it says. Of a step: the ``browser`` that it was made in."""
+    """Content of a remark; the ``browser`` of a step."""
     verdicts: tuple[Verdict, ...] = ()
 
     @property
     def owner(self) -> str:
-        """Who may undo it: the browser, where it is known, since two people may go by one name."""
+        """Who may undo it: the browser if it is known, since two people may have one name."""
         return str(self.about.get("browser") or self.reviewer)
 
 
 class Ledger:
     """What holds after a sequence of events.
 
-    Of several verdicts on a row, by whomever, the last one that was not undone holds; a redone verdict counts as of the
-    time when it was redone. Everybody undoes the steps of his own browser, the last one
-    first.
+    Of several verdicts on a row, the last one that was not undone holds, whoever made it; a redone verdict counts from
+    the time of the redo. Each browser undoes its own steps, the last one first.
     """
 
     def __init__(self) -> None:
@@ -103,7 +102,7 @@ class Ledger:
         """Number of the last event."""
         self.remarks: list[Event] = []
         self.changed: set[int] = set()
-        """Positions whose verdict may be another one since the reader of this set emptied it."""
+        """Positions whose verdict may have changed; the reader empties this set."""
         self._steps: dict[int, tuple[Verdict, ...]] = {}
         self._owners: dict[int, str] = {}  # of steps
         self._standing: dict[int, dict[int, Verdict]] = {}  # position → number of the step → verdict, the last holds
@@ -111,7 +110,7 @@ class Ledger:
         self._undone: dict[str, list[int]] = {}
 
     def apply(self, event: Event) -> None:
-        """Take one more event into account."""
+        """Add one event."""
         done, undone = (each.setdefault(event.owner, []) for each in (self._done, self._undone))
         if event.kind == "verdicts":
             self._steps[event.number] = event.verdicts
@@ -142,12 +141,12 @@ class Ledger:
         return next(reversed(self._standing.get(position, {}).values()), None)
 
     def told_at(self, position: int) -> tuple[str, str] | None:
-        """The action of the verdict that holds for one row, and whose it is: the browser's, or else the reviewer's."""
+        """Action and owner (browser or reviewer) of the verdict that holds for one row."""
         number, verdict = next(reversed(self._standing.get(position, {}).items()), (0, None))
         return None if verdict is None else (verdict.action, self._owners[number])
 
     def step(self, number: int) -> Sequence[Verdict]:
-        """The verdicts of one step, whether they hold or not; none of an event that is no step."""
+        """The verdicts of one step, also of an undone one; empty for other events."""
         return self._steps.get(number, ())
 
     def next_undo(self, owner: str) -> int | None:

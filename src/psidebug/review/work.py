@@ -1,4 +1,4 @@
-"""What takes longer than an answer: to retrain with the verdicts so far, and to diagnose again. One at a time."""
+"""Background work, one job at a time: retrain with the verdicts so far, or diagnose again."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from psidebug.errors import PsiError, UnknownOption
-from psidebug.findings import ErrorRate, Verification
 from psidebug.review.desk import Desk
 from psidebug.store import load_run
 
 
 @dataclass
 class Job:
-    """One piece of work, while it goes on and after."""
+    """One job, running or ended."""
 
     kind: str
     """``retrain`` or ``diagnose``."""
@@ -28,21 +27,21 @@ class Job:
     total: int = 0
     began: float = field(default_factory=time.monotonic)
     failed: str | None = None
-    """What went wrong, in one sentence."""
+    """Why it failed, in one sentence."""
     ended: float | None = None
 
     @property
     def seconds(self) -> float:
-        """How long it has taken so far."""
+        """Time taken so far."""
         return (self.ended or time.monotonic()) - self.began
 
     def tick(self, stage: str, done: int, total: int) -> None:
-        """Where the work is."""
+        """Note the progress."""
         self.stage, self.done, self.total = stage, done, total
 
 
 class Workbench:
-    """Does the work in a thread of its own, so that the review goes on meanwhile."""
+    """Runs jobs in a thread of their own, so that the review can go on."""
 
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
@@ -52,29 +51,29 @@ class Workbench:
 
     @property
     def busy(self) -> bool:
-        """Whether something is going on."""
+        """Whether a job is running."""
         return self.job is not None and self.job.ended is None
 
     def begin(self, kind: str, *, reviewer: str) -> Job:
         """Start ``retrain`` or ``diagnose``."""
         acts: dict[str, Callable[[Job, str], None]] = {"retrain": self._retrain, "diagnose": self._diagnose}
         if kind not in acts:
-            raise UnknownOption(f"there is no work called {kind!r:.60}: it is {' or '.join(acts)}.")
+            raise UnknownOption(f"unknown job {kind!r:.60}; it must be {' or '.join(acts)}.")
         with self._lock:
             if self.busy:
-                raise UnknownOption("a model is being trained already: wait until that is done.")
+                raise UnknownOption("a model is already being trained. Wait until it is done.")
             self.job = job = Job(kind)
             self._thread = threading.Thread(target=self._do, args=(acts[kind], job, reviewer), daemon=True)
             self._thread.start()
         return job
 
     def wait(self) -> None:
-        """Wait until the work is done."""
+        """Wait until the job has ended."""
         if self._thread is not None:
             self._thread.join()
 
     def history(self) -> list[dict[str, Any]]:
-        """What every retraining found, first to last."""
+        """The result of every retraining, first to last."""
         return [dict(each.about) | {"time": each.time} for each in self.desk.store.remarks("retrained")]
 
     def _do(self, act: Callable[[Job, str], None], job: Job, reviewer: str) -> None:
@@ -83,8 +82,8 @@ class Workbench:
             act(job, reviewer)
         except PsiError as error:
             job.failed = str(error)
-        except Exception as error:  # the page says it; the server goes on
-            job.failed = f"an error of Psi itself: {type(error).__name__}: {error}"
+        except Exception as error:  # the page shows it, and the server goes on
+            job.failed = f"Internal error: {type(error).__name__}: {error}"
         finally:
             job.ended = time.monotonic()
 
@@ -93,8 +92,9 @@ class Workbench:
             settled, digest = self.desk.settled(), self.desk.settled_digest()
         job.tick("training with the verdicts so far", 0, 1)
         effect = self.desk.session.retrain({place: verdict.label for place, verdict in settled.items()})
-        about = _told(effect) | {"settled": len(settled), "verdicts": digest, "seconds": round(job.seconds, 2)}
-        self.desk.store.remark("retrained", about, reviewer=reviewer)
+        counts = {name: getattr(effect, name) for name in ("corrected", "bugs_fixed", "points_broken")}
+        about = counts | {"settled": len(settled), "verdicts": digest, "seconds": round(job.seconds, 2)}
+        self.desk.store.remark("retrained", about | effect.rates, reviewer=reviewer)
 
     def _diagnose(self, job: Job, reviewer: str) -> None:
         settled = self.desk.settled()
@@ -108,15 +108,7 @@ class Workbench:
         self.desk.store.remark("diagnosed", about | {"known": sorted(settled)}, reviewer=reviewer)
 
     def next_place(self) -> Path:
-        """Where the next diagnosis goes: a name in the run that nothing has, not even a link to nothing."""
+        """Directory of the next diagnosis: an unused name in the run; even a broken link counts as used."""
         numbers = itertools.count(len(self.desk.store.remarks("diagnosed")) + 1)
         places = (self.desk.run.path / f"again-{number:03d}" for number in numbers)
         return next(place for place in places if not os.path.lexists(place))
-
-
-def _told(effect: Verification) -> dict[str, Any]:
-    """A verification as plain data."""
-    rates = ("test_before", "test_after", "validation_before", "validation_after")
-    found: dict[str, ErrorRate | None] = {name: getattr(effect, name) for name in rates}
-    counts = {name: getattr(effect, name) for name in ("corrected", "bugs_fixed", "points_broken")}
-    return counts | {name: None if rate is None else rate.rate for name, rate in found.items()}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
+from psidebug.findings.effects import counted
 from psidebug.store.run import Run
 
 DEFAULT_TOP = 100
@@ -51,7 +51,7 @@ class Comparison:
         are = "is" if self.shared == 1 else "are"
         lines = [
             f"{inputs}; {verdict}.",
-            f"Of the first {_counted(self.top, 'suspect')} {self.shared} {are} in both (overlap {self.overlap:.2f}).",
+            f"Of the first {counted(self.top, 'suspect')} {self.shared} {are} in both (overlap {self.overlap:.2f}).",
         ]
         for name, verdict, effect in zip(("first", "second"), self.verdicts, self.effects, strict=True):
             lines.append(f"{name}: {_told(effect)}. {verdict}")
@@ -80,23 +80,15 @@ def compare(run: Run, other: Run, *, top: int | None = None) -> Comparison:
 def _effect(run: Run) -> Effect:
     if run.correction is None:
         return Effect(0)
-    effect = run.correction.verified
-    rates: dict[str, Any] = {
-        name: None if (rate := getattr(effect, name)) is None else rate.rate
-        for name in ("test_before", "test_after", "validation_before", "validation_after")
-    }
-    return Effect(effect.corrected, **rates)
+    return Effect(run.corrected, **run.correction.verified.rates)
 
 
 def _told(effect: Effect) -> str:
     if effect.test_before is None:
         return "no correction"
-    labels = _counted(effect.corrected, "label")
-    told = f"{labels} corrected, test error {effect.test_before:.3f} → {effect.test_after:.3f}"
+    told = (
+        f"{counted(effect.corrected, 'label')} corrected, test error {effect.test_before:.3f} → {effect.test_after:.3f}"
+    )
     if effect.validation_before is None:
         return told
     return f"{told}, validation error {effect.validation_before:.3f} → {effect.validation_after:.3f}"
-
-
-def _counted(number: int, name: str) -> str:
-    return f"{number} {name}" if number == 1 else f"{number} {name}s"

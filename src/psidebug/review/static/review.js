@@ -111,7 +111,7 @@ function status(state, text) {
   $("saved").dataset.state = state;
   $("saved").textContent = $("saved").title = text;
 }
-const AWAY = "The server does not answer; what you decide is kept in this browser and sent when it is back.";
+const AWAY = "The server does not answer. Your verdicts are kept in this browser and sent when it is back.";
 function failed(error) {
   const why = error instanceof TypeError ? AWAY : error.message; // fetch says in no more words that nobody answered
   status("failed", outbox.length ? `Not saved: ${outbox.length} waiting, trying again. ${why}` : why || AWAY);
@@ -134,7 +134,7 @@ async function flush() {
     try {
       answer = await fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
       if (answer.status >= 500) throw new Error((await answer.json().catch(() => ({}))).wrong || "");
-      if (answer.status === 401 || answer.status === 403) throw new Error("This browser is not let in any more: open the link that psi review printed last.");
+      if (answer.status === 401 || answer.status === 403) throw new Error("Not signed in any more. Open the link that psi review printed last.");
     } catch (error) {
       failed(error);
       setTimeout(flush, patience);
@@ -163,10 +163,10 @@ async function flush() {
 }
 
 const WAITING = { correct: "corrected", keep: "kept", skip: "skipped", second_opinion: "second opinion wanted" };
-async function judge(action, code) {
+async function decide(action, code) {
   const { at, next } = focus();
   if (!at) return;
-  if (moving) { announce("The next row is on its way."); return; }
+  if (moving) { announce("The next row is loading."); return; }
   if (stuck === at) { announce("The verdict on this row waits to be saved. The next row comes when the server answers."); return; }
   const saved = send("/verdict", { at: Number(at), action, code, comment: $("comment").value });
   note(at);
@@ -205,7 +205,7 @@ function pinFirst() {
   const pinned = $("filters").elements.bug?.value;
   const first = document.querySelector("[data-pin]");
   if (pinned) pin(pinned); else if (first) pin(first.dataset.pin);
-  else announce("There is no single error that this row explains.");
+  else announce("This row explains no single error.");
 }
 
 let opening = false; // a key meant for the dialog must not decide the row in focus
@@ -220,7 +220,7 @@ async function openBulk() {
   $("bulk-correct").textContent = `Correct the ${wrong.toLocaleString("en")} probably wrong`;
   $("bulk").querySelector("[data-only-wrong]").disabled = !wrong;
   $("bulk-decided").hidden = !decided;
-  $("bulk-decided").textContent = `of which ${decided.toLocaleString("en")} ${decided === 1 ? "is" : "are"} already decided: the verdict made now holds instead.`;
+  $("bulk-decided").textContent = `${decided.toLocaleString("en")} of them ${decided === 1 ? "is" : "are"} already decided: the new verdict replaces the old one.`;
   $("bulk").showModal();
   $("bulk").querySelector("form button").focus(); // to cancel, not to decide
 }
@@ -286,7 +286,7 @@ async function post(path, body) {
   try {
     const answer = await fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ ...body, run: RUN }) });
     return await answer.json();
-  } catch { return { wrong: "The server does not answer: nothing was begun. Try again." }; }
+  } catch { return { wrong: "The server does not answer: nothing was started. Try again." }; }
 }
 
 // ── keys and clicks ──
@@ -303,7 +303,7 @@ const DO = {
   bulk: openBulk,
 };
 const KEYS = {
-  c: () => judge("correct"), e: () => judge("keep"), s: () => judge("skip"), o: () => judge("second_opinion"),
+  c: () => decide("correct"), e: () => decide("keep"), s: () => decide("skip"), o: () => decide("second_opinion"),
   j: DO.next, k: DO.previous, u: DO.undo, r: DO.redo, b: DO.bulk, p: pinFirst, w: DO.which, x: DO.files, i: DO.who,
   t: () => begin("retrain"), d: () => begin("diagnose"),
   n: () => $("comment")?.focus(), "/": () => $("filters").elements.state.focus(), "?": DO.help,
@@ -328,7 +328,7 @@ document.addEventListener("keydown", (event) => {
     return;
   }
   const named = /^[0-9]$/.test(event.key) && document.querySelector(`#focus [data-key="${event.key}"]`);
-  if (named) { event.preventDefault(); judge("correct", Number(named.dataset.code)); return; }
+  if (named) { event.preventDefault(); decide("correct", Number(named.dataset.code)); return; }
   const act = KEYS[event.key];
   if (act) { event.preventDefault(); act(); }
 });
@@ -336,8 +336,8 @@ document.addEventListener("keydown", (event) => {
 document.addEventListener("click", (event) => {
   const button = event.target.closest("button");
   if (!button) return;
-  const { judge: action, code, show: at, pin: bug, bulk: all, begin: kind } = button.dataset;
-  if (action) judge(action, code === undefined ? undefined : Number(code));
+  const { decide: action, code, show: at, pin: bug, bulk: all, begin: kind } = button.dataset;
+  if (action) decide(action, code === undefined ? undefined : Number(code));
   else if (at) show(at);
   else if (bug) pin(bug);
   else if (all) bulk(all, button.dataset.onlyWrong === "1");
@@ -362,7 +362,7 @@ $("which-form").addEventListener("submit", (event) => {
   const chosen = [...$("which-classes").options].find((each) => each.value === $("which-class").value);
   if (!chosen) { $("which-wrong").textContent = "There is no such class."; return; }
   $("which").close();
-  judge("correct", Number(chosen.dataset.code));
+  decide("correct", Number(chosen.dataset.code));
 });
 // ── what htmx loads: the rows of a filter, similar rows, the model's panel; each says itself what went wrong ──
 
@@ -371,7 +371,7 @@ function say(text) {
   $("filters-said").textContent = text;
 }
 document.addEventListener("change", (event) => {
-  if (event.target.closest("#filters")) say(event.target.validity.valid ? "" : "“Probably wrong from” is a number from 0 to 1.");
+  if (event.target.closest("#filters")) say(event.target.validity.valid ? "" : "“Probably wrong from” must be a number from 0 to 1.");
 });
 document.addEventListener("htmx:beforeRequest", (event) => {
   if (event.detail.elt.id !== "filters") return;
@@ -384,9 +384,9 @@ function missed(event) {
   const why = (xhr?.status && xhr.responseText.slice(0, 300)) || "the server does not answer.";
   if (elt.id === "similar" || elt.id === "offers") {
     if (elt.id === "similar") elt.dataset.missed = "1";
-    elt.replaceChildren(Object.assign(document.createElement("p"), { className: "wrong", textContent: `Not found: ${why}` }));
+    elt.replaceChildren(Object.assign(document.createElement("p"), { className: "wrong", textContent: `Cannot be shown: ${why}` }));
   }
-  else if (target?.id === "work") $("work-said").textContent = `Not known how it goes: ${why}`;
+  else if (target?.id === "work") $("work-said").textContent = `Progress unknown: ${why}`;
   else { moving = false; say(`These rows cannot be shown: ${why}`); }
 }
 for (const name of ["responseError", "sendError", "timeout"]) document.addEventListener(`htmx:${name}`, missed);

@@ -1,0 +1,169 @@
+"""What answers each address of the review: pages and parts of pages, files, and changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
+
+from psidebug.findings.effects import counted
+from psidebug.review import pages
+from psidebug.review.corrected import EXPORTS, offers
+from psidebug.review.desk import Desk
+from psidebug.review.exchange import read_verdicts
+from psidebug.review.queue import Filter
+from psidebug.review.requests import key_of, part, visitor_of
+from psidebug.review.work import Workbench
+
+
+class Reads:
+    """Answers that change nothing."""
+
+    def __init__(self, desk: Desk, bench: Workbench) -> None:
+        self.desk, self.bench = desk, bench
+
+    def page(self, request: Request) -> Response:
+        """The whole page."""
+        return _html("review.html", **self._page(request), **self._work())
+
+    def board(self, request: Request) -> Response:
+        """The page without its header, after a change of the filter."""
+        data = self._page(request)
+        answer = _html("board.html", **data, **self._work())
+        answer.headers["HX-Push-Url"] = f"/?{data['filter'].address}"
+        return answer
+
+    def item(self, request: Request) -> Response:
+        """The row in focus."""
+        (wanted, at), visitor = self._asked(request), visitor_of(request)
+        at = self.desk.first(wanted, visitor) if at is None else at
+        return _html("item.html", **pages.item(self.desk, wanted, at, visitor))
+
+    def queue(self, request: Request) -> Response:
+        """The list of rows, and the progress."""
+        wanted, at = self._asked(request)
+        return _html("queue.html", **pages.queue(self.desk, wanted, at, visitor_of(request)))
+
+    def similar(self, request: Request) -> Response:
+        """Rows similar to the one in focus."""
+        return _html("similar.html", **pages.similar(self.desk, self.desk.position(request.query_params.get("at"))))
+
+    def changes(self, request: Request) -> Response:
+        """Number of the last event, of any reviewer."""
+        with self.desk.lock:
+            return JSONResponse({"seen": self.desk.ledger().seen, "busy": self.bench.busy})
+
+    def work(self, request: Request) -> Response:
+        """Progress of the training."""
+        return _html("work.html", **self._work())
+
+    def history(self, request: Request) -> Response:
+        """The plot of errors so far."""
+        return JSONResponse(pages.history_plot(self.bench.history()))
+
+    def export(self, request: Request) -> Response:
+        """A file to take away."""
+        name = request.path_params["name"]
+        if name not in EXPORTS:
+            return PlainTextResponse("No such export.", 404)
+        headers = {"content-disposition": f'attachment; filename="{name}"'}
+        self.desk.check_there()
+        return StreamingResponse(EXPORTS[name].write(self.desk), media_type=EXPORTS[name].type, headers=headers)
+
+    def files(self, request: Request) -> Response:
+        """The files that can be taken away."""
+        self.desk.check_there()
+        return _html("files.html", offers=offers(self.desk))
+
+    def _asked(self, request: Request) -> tuple[Filter, int | None]:
+        at = request.query_params.get("at")
+        return Filter.read(request.query_params), None if at in (None, "") else self.desk.position(at)
+
+    def _page(self, request: Request) -> dict[str, Any]:
+        wanted, at = self._asked(request)
+        return pages.page(self.desk, wanted, at, visitor_of(request))
+
+    def _work(self) -> dict[str, Any]:
+        job, history = self.bench.job, self.bench.history()  # the job first: when it has ended, so has its history
+        with self.desk.lock:
+            suspects, stale = self.desk.queue.left(), self.desk.is_model_stale()
+        last = history[-1] if history else None
+        return {"job": job, "last": last, "retrained": len(history), "suspects": suspects, "stale": stale}
+
+
+class Changes:
+    """Answers that come when the change is on disk."""
+
+    def __init__(self, desk: Desk, bench: Workbench) -> None:
+        self.desk, self.bench = desk, bench
+
+    def decide(self, request: Request, sent: Any) -> dict[str, Any]:
+        """A verdict on one row."""
+        at, action = self.desk.position(part(sent, "at", -1)), part(sent, "action", "")
+        verdict = self.desk.verdict(at, action, code=_code(sent), comment=part(sent, "comment", ""))
+        self.desk.decide([verdict], visitor=visitor_of(request), key=key_of(sent))
+        return {"at": at, "said": f"{verdict.row}: {pages.told(verdict)}"}
+
+    def bulk(self, request: Request, sent: Any) -> dict[str, Any]:
+        """A verdict on every row of the filter, or on those that are probably wrong."""
+        action = part(sent, "action", "")
+        count = self.desk.bulk(
+            Filter.read(part(sent, "filter", {})),
+            action,
+            code=_code(sent),
+            only_wrong=part(sent, "only_wrong", False),
+            expected=part(sent, "expected", 0),
+            visitor=visitor_of(request),
+            key=key_of(sent),
+        )
+        return {"said": f"{counted(count, 'row')}: {pages.STATE_NAMES.get(action, action)}"}
+
+    def undo(self, request: Request, sent: Any) -> dict[str, Any]:
+        """Undo the last step of this browser."""
+        return self._stepped(request, sent, "undo", "undone")
+
+    def redo(self, request: Request, sent: Any) -> dict[str, Any]:
+        """Redo the step that was undone last."""
+        return self._stepped(request, sent, "redo", "redone")
+
+    def _stepped(self, request: Request, sent: Any, kind: str, done: str) -> dict[str, Any]:
+        who, step_back = visitor_of(request), getattr(self.desk.store, kind)
+        number = step_back(reviewer=who.name, browser=who.browser, key=key_of(sent))
+        if number is None:
+            return {"said": f"nothing to {kind}", "nothing": True}
+        with self.desk.lock:
+            step = self.desk.ledger().step(number)
+        if len(step) > 1:
+            return {"said": f"{done}: {len(step):,} rows", "at": None}
+        return {"said": f"{done}: {step[0].row}", "at": step[0].position}
+
+    def begin(self, request: Request, sent: Any) -> dict[str, Any]:
+        """Start to retrain, or to diagnose again."""
+        self.bench.begin(part(sent, "kind", ""), reviewer=visitor_of(request).name)
+        return {"said": "training started"}
+
+    def take_in(self, request: Request, sent: Any) -> dict[str, Any]:
+        """Import verdicts."""
+        found = read_verdicts(part(sent, "text", ""), self.desk.findings)
+        stored = self.desk.take_in(found.verdicts, visitor=visitor_of(request), key=key_of(sent))
+        said = [f"{counted(stored, 'verdict')} imported"]
+        if kept := len(found.verdicts) - stored:
+            said.append(f"{counted(kept, 'row')} already had a verdict as new or newer, which stays")
+        if found.repeated:
+            said.append(f"{counted(found.repeated, 'row')} had several verdicts in the log, and the last one counts")
+        if found.disputed:
+            said.append(f"{counted(found.disputed, 'task')} left open because the annotators disagree")
+        if found.unanswered:
+            said.append(f"{counted(found.unanswered, 'task')} without an annotation")
+        if len(said) == 1 and not stored:
+            said.append("every verdict in the file was undone")
+        return {"said": "; ".join(said)}
+
+
+def _html(template: str, **data: Any) -> HTMLResponse:
+    return HTMLResponse(pages.render(template, **data))
+
+
+def _code(sent: Any) -> int | None:
+    return None if sent.get("code") is None else part(sent, "code", 0)
