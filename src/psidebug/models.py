@@ -62,7 +62,7 @@ TRUSTED = frozenset(
         "skrub.selectors._base.Cols",
     }
 )
-"""Types that a skops file may hold beside those of skops' own list (scikit-learn, numpy, scipy): classes that hold
+"""Types that a skops file may hold besides those of skops' own list (scikit-learn, numpy, scipy): classes that hold
 settings, by their full names. Never a function: with a function of the author's choice a file could run anything."""
 LARGEST = 2 * 1024**3
 """Bytes that the parts of a skops file may unpack to."""

@@ -257,7 +257,7 @@ def test_a_test_file_of_training_rows_is_told(folder: Path) -> None:
     half["income"] = [*table["income"][:150], *(7.0 + place for place in range(30))]
     write_csv(folder / "test.csv", half)
     ran = psi(*DEBUG, "--json", folder=folder)
-    assert ran.err.startswith("psi: 150 of 180 test rows are training rows too")
+    assert ran.err.startswith("psi: 150 of 180 test rows are also training rows")
     assert any(note.startswith("150 of 180 test rows") for note in json.loads(ran.out)["notes"])
     assert any(note.startswith("150 of 180 test rows") for note in load_run(folder / "psi-run").notes)
 

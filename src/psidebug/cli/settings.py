@@ -129,7 +129,7 @@ def _file() -> tuple[Mapping[str, Any], str]:
             continue
         except (OSError, ValueError) as error:
             if path:
-                continue  # another tool's file, and perhaps none of our business
+                continue  # another tool's file
             raise InputError(f"{name} cannot be read: {error}. Repair or remove it.") from None
         for key in path:
             content = content.get(key, {})

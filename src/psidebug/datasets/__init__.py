@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from psidebug.datasets.benchmark import Benchmark, Design, Learner, Sizes
+from psidebug.datasets.benchmark import Benchmark, Learner
 from psidebug.datasets.generated import CONCENTRIC, LINEAR, TWO_GAUSSIANS, concentric, linear, two_gaussians
-from psidebug.datasets.noise import Fault, Noise, Planted
+from psidebug.datasets.noise import Noise, Planted
 from psidebug.datasets.real import (
     BREAST_CANCER,
     INCOME,
@@ -32,12 +32,9 @@ __all__ = [
     "BENCHMARKS",
     "DESIGNS",
     "Benchmark",
-    "Design",
-    "Fault",
     "Learner",
     "Noise",
     "Planted",
-    "Sizes",
     "breast_cancer",
     "concentric",
     "income",

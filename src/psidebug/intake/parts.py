@@ -140,7 +140,7 @@ def _check_roles(table: Any, name: str, roles: Roles) -> None:
     if not feature_names(table, roles):
         shown = "" if roles.image is None else f": pictures, as in {roles.image!r}, are shown but not learned from"
         wanted = "features" if roles.image is None else "numbers that describe them, such as embeddings, as columns"
-        raise InputError(f"{name} has no column left to learn from{shown}. Give it {wanted} beside the label.")
+        raise InputError(f"{name} has no column left to learn from{shown}. Give it {wanted} as well as the label.")
 
 
 def _lacks(table: Any, name: str, column: str, role: str) -> InputError:
