@@ -19,8 +19,7 @@ import scipy.sparse as sp
 from benchmarks.peers.contest import Contest, Finding, Floats, Mask, Peer
 from psidebug.graybox.logistic.design import Design
 from psidebug.graybox.logistic.newton import NewtonStep
-from psidebug.graybox.logistic.objective import Objective
-from psidebug.graybox.logistic.quadratic import Quadratic
+from psidebug.graybox.logistic.objective import Objective, Quadratic
 from psidebug.graybox.logistic.reading import objective_of
 from psidebug.task.labels import Codes
 from psidebug.task.learner import Classifier

@@ -12,12 +12,11 @@ from sklearn.linear_model import LogisticRegression
 
 from psidebug.errors import NoBestFit
 from psidebug.graybox.logistic import LogisticBox
-from psidebug.graybox.logistic.conjugate import conjugate_gradients
 from psidebug.graybox.logistic.design import Design
 from psidebug.graybox.logistic.likelihood import Multinomial, Separate
 from psidebug.graybox.logistic.newton import NewtonStep
-from psidebug.graybox.logistic.quadratic import Quadratic
-from psidebug.graybox.logistic.solvers import Dual, Primal
+from psidebug.graybox.logistic.objective import Quadratic
+from psidebug.graybox.logistic.solvers import Dual, Primal, conjugate_gradients
 from tests.graybox.logistic_tasks import Data, agreement, census_like, precise, text_like
 
 

@@ -14,8 +14,7 @@ import numpy as np
 from psidebug.graybox.protocol import Floats
 from psidebug.graybox.trees.loss import Sigmoid
 from psidebug.graybox.trees.profile import Fitted, Profile, Tree, checked, leaf_indices
-from psidebug.graybox.trees.start import recognised
-from psidebug.graybox.trees.weighting import Weighting
+from psidebug.graybox.trees.weighting import Weighting, recognised
 
 TAKES = frozenset({"sparse", "missing", "weights"})
 

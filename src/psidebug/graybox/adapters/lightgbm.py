@@ -16,8 +16,7 @@ from psidebug.errors import LearnerMismatch
 from psidebug.graybox.protocol import Floats
 from psidebug.graybox.trees.loss import Sigmoid, Softmax
 from psidebug.graybox.trees.profile import Bag, Fitted, Leaves, Profile, Tree, checked, leaf_indices
-from psidebug.graybox.trees.start import Start
-from psidebug.graybox.trees.weighting import Weighting
+from psidebug.graybox.trees.weighting import Start, Weighting
 
 ROWS_PER_GENERATOR = 1024
 TAKES = frozenset({"many classes", "sparse", "missing", "weights"})

@@ -14,7 +14,7 @@ from psidebug.errors import LearnerMismatch
 from psidebug.graybox.protocol import Floats
 from psidebug.graybox.trees.loss import Sigmoid, Softmax
 from psidebug.graybox.trees.profile import Bag, Fitted, Profile, Tree, checked, leaf_indices
-from psidebug.graybox.trees.start import Start, recognised
+from psidebug.graybox.trees.weighting import Start, recognised
 
 TAKES = frozenset({"many classes", "sparse", "weights"})
 

@@ -14,8 +14,7 @@ from psidebug.errors import LearnerMismatch
 from psidebug.graybox.protocol import Floats
 from psidebug.graybox.trees.loss import Mean
 from psidebug.graybox.trees.profile import Fitted, Leaves, Profile, Tree, checked, leaf_indices
-from psidebug.graybox.trees.start import Start
-from psidebug.graybox.trees.weighting import Weighting
+from psidebug.graybox.trees.weighting import Start, Weighting
 
 TAKES = frozenset({"many classes", "sparse", "missing", "weights"})
 

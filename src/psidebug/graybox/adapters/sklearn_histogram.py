@@ -15,7 +15,7 @@ import numpy.typing as npt
 from psidebug.graybox.protocol import Floats
 from psidebug.graybox.trees.loss import Sigmoid, Softmax
 from psidebug.graybox.trees.profile import Fitted, Profile, Tree, checked, leaf_indices
-from psidebug.graybox.trees.start import recognised
+from psidebug.graybox.trees.weighting import recognised
 from psidebug.task.tables import Table
 
 LEAST_HESSIAN = 1e-3  # the library's own constant

@@ -14,8 +14,7 @@ import numpy as np
 
 from psidebug.graybox.trees.loss import Sigmoid, Softmax
 from psidebug.graybox.trees.profile import Bag, Fitted, Leaves, Profile, Tree, checked, leaf_indices
-from psidebug.graybox.trees.start import Start, recognised
-from psidebug.graybox.trees.weighting import Weighting
+from psidebug.graybox.trees.weighting import Start, Weighting, recognised
 
 OBJECTIVES = ("binary:logistic", "multi:softprob", "multi:softmax")
 TAKES = frozenset({"many classes", "sparse", "missing", "weights"})

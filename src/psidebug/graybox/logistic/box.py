@@ -36,7 +36,7 @@ from psidebug.graybox.logistic.design import Design
 from psidebug.graybox.logistic.fitted import notes_on_fit, notes_on_separation
 from psidebug.graybox.logistic.gradient import GradientStep
 from psidebug.graybox.logistic.newton import NewtonStep
-from psidebug.graybox.logistic.quadratic import Quadratic
+from psidebug.graybox.logistic.objective import Quadratic
 from psidebug.graybox.logistic.reach import own_reach
 from psidebug.graybox.logistic.reading import objective_of
 from psidebug.graybox.protocol import Floats, Worlds, solved_once

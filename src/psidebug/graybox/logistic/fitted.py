@@ -16,8 +16,7 @@ import numpy as np
 
 from psidebug.errors import LearnerMismatch, NoBestFit
 from psidebug.graybox.logistic.design import Design
-from psidebug.graybox.logistic.objective import Objective
-from psidebug.graybox.logistic.quadratic import Quadratic
+from psidebug.graybox.logistic.objective import Objective, Quadratic
 from psidebug.graybox.protocol import Floats
 from psidebug.task.labels import Codes
 

@@ -20,8 +20,7 @@ import scipy.sparse as sp
 
 from psidebug.graybox.logistic.design import Design
 from psidebug.graybox.logistic.likelihood import Separate
-from psidebug.graybox.logistic.objective import Objective
-from psidebug.graybox.logistic.quadratic import Quadratic
+from psidebug.graybox.logistic.objective import Objective, Quadratic
 from psidebug.graybox.logistic.solvers import Dual, Primal
 from psidebug.graybox.protocol import Floats
 from psidebug.task.labels import Codes

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from psidebug.graybox.logistic.conjugate import conjugate_gradients
-from psidebug.graybox.logistic.quadratic import Quadratic
-from psidebug.graybox.logistic.solvers import Dual, Primal
+from psidebug.graybox.logistic.objective import Quadratic
+from psidebug.graybox.logistic.solvers import Dual, Primal, conjugate_gradients
 from psidebug.graybox.protocol import Floats
 
 EXPECTED_ITERATIONS = 25

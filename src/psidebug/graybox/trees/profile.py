@@ -18,8 +18,7 @@ from sklearn.model_selection import train_test_split
 from psidebug.errors import LearnerMismatch, UnsupportedLearner
 from psidebug.graybox.protocol import Floats
 from psidebug.graybox.trees.loss import Loss
-from psidebug.graybox.trees.start import Start
-from psidebug.graybox.trees.weighting import Weighting, one_hot
+from psidebug.graybox.trees.weighting import Start, Weighting, one_hot
 from psidebug.task.labels import Codes
 from psidebug.task.tables import Table, is_frame, row_count, take
 
