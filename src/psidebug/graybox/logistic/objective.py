@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from psidebug.graybox.logistic.design import Design
+from psidebug.graybox.logistic.design import DesignMatrix
 from psidebug.graybox.logistic.likelihood import Likelihood
 from psidebug.graybox.protocol import Floats
 from psidebug.task.labels import Codes
@@ -71,14 +71,11 @@ class Objective:
         errors *= self.likelihood.weights(labels) * self.sample_weight[:, None]
         return np.asarray(errors)
 
-    def penalty_gradient(self, theta: Floats) -> Floats:
-        """λθ + μ sign θ, with the fitted signs: the L1 penalty is linear on the active set."""
-        return np.asarray(self.ridge * theta + self.lasso * np.sign(self.theta))
-
-    def gradient(self, design: Design, probabilities: Floats, labels: Codes, theta: Floats) -> Floats:
+    def gradient(self, design: DesignMatrix, probabilities: Floats, labels: Codes, theta: Floats) -> Floats:
         """∂L/∂θ on the active set, shape (F, D); 0 at the best fit."""
         smooth = design.gathered(self.residuals(probabilities, labels))
-        return np.asarray(np.where(self.active, smooth + self.penalty_gradient(theta), 0.0))
+        penalty = self.ridge * theta + self.lasso * np.sign(self.theta)  # the L1 penalty is linear on the active set
+        return np.asarray(np.where(self.active, smooth + penalty, 0.0))
 
     def value(self, scores: Floats, labels: Codes, theta: Floats) -> float:
         """L(θ) for these scores, with the L1 penalty continued linearly from the fitted signs."""
@@ -86,7 +83,7 @@ class Objective:
         penalty = (self.ridge * theta**2 / 2 + self.lasso * np.sign(self.theta) * theta).sum()
         return loss + float(penalty)
 
-    def class_shifts(self, design: Design, probabilities: Floats, labels: Codes) -> Floats | None:
+    def class_shifts(self, design: DesignMatrix, probabilities: Floats, labels: Codes) -> Floats | None:
         """With balanced class weights, B_k (K, F, D): what one more row in class k adds to -∂L/∂θ through the weights.
 
         κ_k = n / (K n_k), so one row more takes κ_k/n_k from the weight of all rows of class k:
@@ -110,7 +107,7 @@ class Objective:
 class Quadratic:
     """H at the profiled probabilities; directions and right-hand sides have shape (m, F, D)."""
 
-    design: Design
+    design: DesignMatrix
     likelihood: Likelihood
     probabilities: Floats
     weights: Floats
@@ -119,7 +116,7 @@ class Quadratic:
     active: npt.NDArray[np.bool_]
 
     @classmethod
-    def at(cls, objective: Objective, design: Design, probabilities: Floats, labels: Codes) -> Quadratic:
+    def at(cls, objective: Objective, design: DesignMatrix, probabilities: Floats, labels: Codes) -> Quadratic:
         """The Hessian of the objective where the rows have these probabilities."""
         weights = objective.likelihood.weights(labels) * objective.sample_weight[:, None]
         return cls(design, objective.likelihood, probabilities, weights, objective.ridge, objective.active)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import scipy.linalg
 from scipy.linalg import lapack
 
-from psidebug.graybox.logistic.design import Design
+from psidebug.graybox.logistic.design import DesignMatrix
 from psidebug.graybox.logistic.objective import Quadratic
 from psidebug.graybox.protocol import Floats
 
@@ -142,16 +142,16 @@ class Dual:
         inverse, root, factor, tilt, schur = self._parts[a]
         last = len(inverse)
         features = rhs[:, :last]
-        lifted = self._design.scores(self._padded(features * inverse)) * root[:, None]
+        scaled = features * inverse
+        if self._design.intercept:
+            scaled = np.column_stack([scaled, np.zeros(len(scaled))])
+        lifted = self._design.scores(scaled) * root[:, None]
         eased = scipy.linalg.cho_solve((factor, True), lifted, check_finite=False) * root[:, None]
         solved = inverse * (features - self._design.gathered(eased)[:, :last])
         if not self._design.intercept:
             return np.asarray(solved)
         constant = (rhs[:, last] - features @ tilt) / schur if schur > 0 else np.zeros(len(rhs))
         return np.column_stack([solved - constant[:, None] * tilt, constant])
-
-    def _padded(self, features: Floats) -> Floats:
-        return np.column_stack([features, np.zeros(len(features))]) if self._design.intercept else features
 
 
 def _leverages(root: Floats, factor: Floats, schur: float) -> Floats:
@@ -187,7 +187,7 @@ class Preconditioner:
                 eased[:, a, self._places] = residuals[:, a, self._places] @ block
         return np.asarray(eased)
 
-    def _block(self, quadratic: Quadratic, part: Design, a: int) -> Floats | None:
+    def _block(self, quadratic: Quadratic, part: DesignMatrix, a: int) -> Floats | None:
         usable = self.usable[a, self._places]
         block = part.gram(quadratic.curvature(a)) + np.diag(quadratic.ridge[a, self._places])
         block = np.where(np.outer(usable, usable), block, 0.0) + np.diag(np.where(usable, 0.0, 1.0))
