@@ -17,10 +17,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from benchmarks.peers.contest import Contest, Finding, Floats, Mask, Peer
-from psidebug.graybox.logistic.design import Design
+from psidebug.graybox.logistic.design import DesignMatrix
 from psidebug.graybox.logistic.newton import NewtonStep
-from psidebug.graybox.logistic.objective import Objective
-from psidebug.graybox.logistic.quadratic import Quadratic
+from psidebug.graybox.logistic.objective import Objective, Quadratic
 from psidebug.graybox.logistic.reading import objective_of
 from psidebug.task.labels import Codes
 from psidebug.task.learner import Classifier
@@ -33,8 +32,8 @@ class _Local:
     """The fitted model near its θ: rows, residuals p - e_y of both sets, and H⁻¹."""
 
     objective: Objective
-    train: Design
-    test: Design
+    train: DesignMatrix
+    test: DesignMatrix
     of_rows: Floats
     of_points: Floats
     solve: NewtonStep
@@ -74,7 +73,7 @@ def _local(contest: Contest, fitted: Classifier, rows: slice | Codes) -> _Local:
     task = contest.task(fitted, rows)
     objective = objective_of(fitted, task)
     intercept = bool(fitted.fit_intercept)
-    train, test = (Design(each.features, intercept=intercept) for each in (task.train, task.test))
+    train, test = (DesignMatrix(each.features, intercept=intercept) for each in (task.train, task.test))
     p, p_test = (objective.likelihood.probabilities(each.scores(objective.theta)) for each in (train, test))
     solve = NewtonStep(Quadratic.at(objective, train, p, task.train.codes))
     return _Local(

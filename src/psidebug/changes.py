@@ -12,9 +12,10 @@ All are positions in the training set, or columns by the name that :func:`psideb
 from __future__ import annotations
 
 import hashlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,37 +23,29 @@ import numpy.typing as npt
 from psidebug.errors import UnknownOption, UnknownRow
 from psidebug.task.data import Data, LabelledSet
 from psidebug.task.labels import Codes
-from psidebug.task.tables import Table, changed_column, column_of, take
+from psidebug.task.tables import changed_column, column_of, take
 
 Positions = npt.NDArray[np.intp]
 Floats = npt.NDArray[np.float64]
 
 
-class Change(Protocol):
+@dataclass(frozen=True, eq=False)
+class Change(ABC):
     """Something that can be done to the data of a task."""
 
+    @abstractmethod
     def applied(self, data: Data) -> Data:
         """The data after the change; the given ones stay as they are."""
-        ...
 
+    @abstractmethod
     def count(self, data: Data) -> int:
         """How many labels, rows, weights or cells of the training set it makes different."""
-        ...
 
     @property
     def key(self) -> bytes:
-        """Equal changes have equal keys: what was trained on is known by it."""
-        ...
-
-
-class _Keyed:
-    """A key from the class and its fields."""
-
-    @property
-    def key(self) -> bytes:
-        """Digested: the rows of a million labels are not kept for every change."""
+        """Equal changes have equal keys. Digested: the rows of a million labels are not kept for every change."""
         digest = hashlib.blake2b(type(self).__name__.encode(), digest_size=16)
-        for each in fields(self):  # type: ignore[arg-type]
+        for each in fields(self):
             value = getattr(self, each.name)
             digest.update(value.tobytes() if isinstance(value, np.ndarray) else repr(value).encode())
             digest.update(b"\0")
@@ -60,7 +53,7 @@ class _Keyed:
 
 
 @dataclass(frozen=True, eq=False)
-class Relabel(_Keyed):
+class Relabel(Change):
     """These training rows get these labels (codes)."""
 
     rows: Positions
@@ -108,7 +101,7 @@ class Relabel(_Keyed):
 
 
 @dataclass(frozen=True, eq=False)
-class Drop(_Keyed):
+class Drop(Change):
     """These training rows are left out."""
 
     rows: Positions
@@ -132,7 +125,7 @@ class Drop(_Keyed):
 
 
 @dataclass(frozen=True, eq=False)
-class Weigh(_Keyed):
+class Weigh(Change):
     """Every training row gets a weight (N,)."""
 
     weights: Floats
@@ -148,24 +141,21 @@ class Weigh(_Keyed):
 
 
 @dataclass(frozen=True, eq=False)
-class _OfColumn(_Keyed):
+class _OfColumn(Change):
     """A change of one column of numbers, in the training set or, if ``test`` is said, in the other sets."""
 
     column: str
     test: bool = False
 
-    def _new(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        raise AssertionError("each change of a column says what it makes of the values")
+    @abstractmethod
+    def _new(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]: ...
 
     def applied(self, data: Data) -> Data:
         """With that column changed, in the user's own kind of table."""
         if not self.test:
-            return replace(data, train=LabelledSet(self._table(data.train.features), data.train.codes))
-        test = LabelledSet(self._table(data.test.features), data.test.codes)
-        if data.validation is None:
-            return replace(data, test=test)
-        validation = LabelledSet(self._table(data.validation.features), data.validation.codes)
-        return replace(data, test=test, validation=validation)
+            return replace(data, train=self._set(data.train))
+        validation = None if data.validation is None else self._set(data.validation)
+        return replace(data, test=self._set(data.test), validation=validation)
 
     def count(self, data: Data) -> int:
         """Cells that differ, in the training set or the test set."""
@@ -174,8 +164,9 @@ class _OfColumn(_Keyed):
         both_missing = np.array([a != a and b != b for a, b in zip(before.tolist(), after.tolist(), strict=True)])
         return int(((before != after) & ~both_missing).sum())
 
-    def _table(self, table: Table) -> Table:
-        return changed_column(table, self.column, self._new(column_of(table, self.column).values))
+    def _set(self, rows: LabelledSet) -> LabelledSet:
+        values = self._new(column_of(rows.features, self.column).values)
+        return LabelledSet(changed_column(rows.features, self.column, values), rows.codes)
 
 
 @dataclass(frozen=True, eq=False)

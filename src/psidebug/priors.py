@@ -122,7 +122,10 @@ def noise(given: Codes, classes: int, rate: float | npt.ArrayLike, proposal: npt
     ``proposal`` says where a wrong label moves: a (K, K) table by given class or an (N, K) table by row; uniform over
     the other classes when left out. Its entry for the given class is ignored.
     """
-    given = _checked_codes(given, classes)
+    given = np.asarray(given)
+    if given.ndim != 1 or given.dtype.kind not in "iu" or np.any((given < 0) | (given >= classes)):
+        raise InvalidPrior(f"the given labels are codes 0 to {classes - 1}, one whole number per training row.")
+    given = given.astype(np.intp, copy=False)
     try:
         rates = np.asarray(rate, dtype=np.float64)
     except (TypeError, ValueError):
@@ -151,13 +154,6 @@ def noise_by_group(
             f"{', '.join(sorted(map(repr, set(groups)))[:6])}."
         )
     return noise(given, classes, np.array([rates.get(group, otherwise) for group in groups], dtype=np.float64))
-
-
-def _checked_codes(given: Codes, classes: int) -> Codes:
-    codes = np.asarray(given)
-    if codes.ndim != 1 or codes.dtype.kind not in "iu" or np.any((codes < 0) | (codes >= classes)):
-        raise InvalidPrior(f"the given labels are codes 0 to {classes - 1}, one whole number per training row.")
-    return codes.astype(np.intp, copy=False)
 
 
 def _proposals(given: Codes, classes: int, proposal: npt.ArrayLike | None) -> Floats:

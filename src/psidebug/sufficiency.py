@@ -126,10 +126,6 @@ def _closed_form(graybox: GrayBox, prior: Prior, symptom: Symptom, rng: np.rando
     return replace(answer, reason=f"{tangent}{answer.reason}")
 
 
-def _enumeration(graybox: GrayBox, prior: Prior, symptom: Symptom, rng: np.random.Generator) -> Estimates:
-    return enumeration(prior, *_watching(graybox, symptom))
-
-
 def _sampling(graybox: GrayBox, prior: Prior, symptom: Symptom, rng: np.random.Generator) -> Estimates:
     learner, renumbered = _watching(graybox, symptom)
     if symptom.points is not None and isinstance(graybox, LinearGrayBox):  # a few points: coefficients in memory
@@ -137,15 +133,11 @@ def _sampling(graybox: GrayBox, prior: Prior, symptom: Symptom, rng: np.random.G
     return sampling(prior, learner, renumbered, worlds=SAMPLED_WORLDS, rng=rng)
 
 
-def _tilting(graybox: GrayBox, prior: Prior, symptom: Symptom, rng: np.random.Generator) -> Estimates:
-    return tilting(prior, *_linear_learner(graybox, prior, symptom), rng=rng)
-
-
 REGISTRY: Mapping[str, Callable[[GrayBox, Prior, Symptom, np.random.Generator], Estimates]] = {
     "closed_form": _closed_form,
-    "enumeration": _enumeration,
+    "enumeration": lambda graybox, prior, symptom, rng: enumeration(prior, *_watching(graybox, symptom)),
     "sampling": _sampling,
-    "tilting": _tilting,
+    "tilting": lambda graybox, prior, symptom, rng: tilting(prior, *_linear_learner(graybox, prior, symptom), rng=rng),
 }
 """Every engine by its name; ``tests/conformance/test_engines.py`` puts each through the same tasks."""
 ENGINES = ("auto", *REGISTRY)
@@ -156,8 +148,7 @@ ENGINES = ("auto", *REGISTRY)
 
 def _constraint(graybox: GrayBox, symptom: Symptom) -> tuple[Floats, Linearisation] | None:
     """φ as Σ_i c_i(w_i) < M: the effects c (N, K) and the line they are taken along; None if it has no such form."""
-    line = symptom.linearised(graybox.actual) if isinstance(graybox, LinearGrayBox) else None
-    if line is None or not isinstance(graybox, LinearGrayBox):
+    if not isinstance(graybox, LinearGrayBox) or (line := symptom.linearised(graybox.actual)) is None:
         return None
     return np.asarray(graybox.effects(line.weights)), line
 

@@ -16,7 +16,7 @@ from psidebug.inference.linear_learner import LinearLearner
 from psidebug.margins import log_losses
 from psidebug.priors import Prior, noise
 from psidebug.program.distributions import Labels
-from psidebug.program.expressions import LabelDiffers, Learned, Learner, Not, Shows
+from psidebug.program.expressions import LabelDiffers, Learned, Learner, Negation, Shows
 from psidebug.program.paper import LABELS, sufficiency
 from psidebug.program.statements import Let, Observe, Program, Return, Sample
 from psidebug.symptoms import LogLossAbove, Symptom, at_least, misclassified
@@ -92,7 +92,7 @@ class Question:
     def p_wrong(self) -> Floats:
         """P(Y_i ≠ y_i | ¬φ)."""
         opening = (Sample(LABELS, Labels(self.prior)), Let("c", Learned(self.learner, LABELS)))
-        gone, differs = Observe(Not(Shows(self.symptom, "c"))), Return(LabelDiffers(LABELS, self.prior.given))
+        gone, differs = Observe(Negation(Shows(self.symptom, "c"))), Return(LabelDiffers(LABELS, self.prior.given))
         program = Program("", (*opening, gone, differs))
         return np.array([mean(program, i) for i in range(self.prior.size)])
 
@@ -100,7 +100,7 @@ class Question:
     def p_without(self) -> float:
         """P(¬φ)."""
         opening = (Sample(LABELS, Labels(self.prior)), Let("c", Learned(self.learner, LABELS)))
-        return mean(Program("", (*opening, Return(Not(Shows(self.symptom, "c"))))))
+        return mean(Program("", (*opening, Return(Negation(Shows(self.symptom, "c"))))))
 
     @staticmethod
     def _mean_or_zero(program: Program, i: int) -> float:

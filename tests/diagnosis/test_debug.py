@@ -251,7 +251,7 @@ def test_clean_labels_are_left_alone(seed: int) -> None:
     assert len(found.task.bugs) > 20
     assert changed <= 0.01 * len(data.y_clean)
     if changed == 0:
-        assert "no explanation by wrong labels says more than chance would" in found.verdict
+        assert "wrong labels explain them no better than chance" in found.verdict
         assert "The labels are probably not to blame" in found.verdict
     else:
         assert f"Correcting {changed} labels" in found.verdict

@@ -20,8 +20,7 @@ from sklearn.svm import SVC
 
 import psidebug
 from psidebug.changes import NOTHING, Relabel
-from psidebug.diagnosis.controls import highest_losses_moved, moved_at_random
-from psidebug.diagnosis.proof import Prover
+from psidebug.diagnosis.proof import Prover, highest_losses_moved, moved_at_random
 from psidebug.errors import LearnerFailed
 from psidebug.findings import ErrorRate, PairedErrors
 from psidebug.policy import proved

@@ -8,17 +8,17 @@ import pytest
 from scipy.special import log_softmax
 
 from psidebug.evidence.calibration import Calibrated, calibrate
-from psidebug.evidence.held_out import Predictions
+from psidebug.evidence.held_out import LabelPredictions
 from psidebug.policy import BIAS_PRIOR, WEIGHT_PRIOR
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.intp]
 
 
-def predicted(name: str, scores: Floats, *, train: int = 7) -> Predictions:
+def predicted(name: str, scores: Floats, *, train: int = 7) -> LabelPredictions:
     """The first rows are those of the training set."""
     logs = log_softmax(scores, axis=1)
-    return Predictions(name, logs[:train], logs[train:])
+    return LabelPredictions(name, logs[:train], logs[train:])
 
 
 def simulated(seed: int, points: int, size: int) -> tuple[Floats, Codes, np.random.Generator]:
@@ -106,9 +106,11 @@ def test_labels_that_may_be_wrong_teach_as_far_as_they_are_believed() -> None:
     scores = scores[7:]
     said = [scores + rng.normal(size=scores.shape), scores + 3.0 * rng.normal(size=scores.shape)]
     logs = [log_softmax(each, axis=1) for each in said]
-    split = [Predictions(f"{j}", each[60:], each[:60]) for j, each in enumerate(logs)]
+    split = [LabelPredictions(f"{j}", each[60:], each[:60]) for j, each in enumerate(logs)]
     alone, whole = (
-        calibrate([Predictions(each.name, each.train, logs[j][: len(codes)]) for j, each in enumerate(split)], codes)
+        calibrate(
+            [LabelPredictions(each.name, each.train, logs[j][: len(codes)]) for j, each in enumerate(split)], codes
+        )
         for codes in (labels[:60], labels)
     )
     for likelihood, expected in ((np.full((240, 2), 0.5), alone), (np.eye(2)[labels[60:]], whole)):

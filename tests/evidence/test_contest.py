@@ -14,9 +14,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 from psidebug.evidence import predictors
-from psidebug.evidence.compete import compete
 from psidebug.evidence.contest import (
     Contest,
+    compete,
     joint_surplus,
     mislabelled,
     predictions_without,
@@ -24,12 +24,11 @@ from psidebug.evidence.contest import (
     scattered,
     scattered_jointly,
 )
-from psidebug.evidence.held_out import Predictions
+from psidebug.evidence.held_out import LabelPredictions
 from psidebug.evidence.hypotheses import Hypothesis
 from psidebug.evidence.joint_fit import GivenLabels, fit_none_wrong, fit_some_wrong
 from psidebug.policy import RATE_ELSEWHERE
-from psidebug.slices.conditions import Condition
-from psidebug.slices.slices import Slice
+from psidebug.slices.conditions import Condition, Slice
 from psidebug.task.task import Task
 from psidebug.training.trainer import Trainer
 
@@ -42,12 +41,12 @@ GROUPS = 5
 class Oracle:
     """In place of predictors: P(k | x) as the labels were drawn from, and what it was asked."""
 
-    def __init__(self, train: Floats, test: Floats, *others: Predictions) -> None:
-        self._predictions = [Predictions("oracle", train, test), *others]
+    def __init__(self, train: Floats, test: Floats, *others: LabelPredictions) -> None:
+        self._predictions = [LabelPredictions("oracle", train, test), *others]
         self.excluded: list[Mask] = []
         self.dropped: list[str] = []
 
-    def predict(self, excluded: Mask) -> list[Predictions]:
+    def predict(self, excluded: Mask) -> list[LabelPredictions]:
         self.excluded.append(excluded)
         return [each for each in self._predictions if each.name not in self.dropped]
 
@@ -96,7 +95,7 @@ class Drawn:
             for group in range(GROUPS)
         ]  # fmt: skip
 
-    def contest(self, *others: Predictions, stated: Floats | None = None) -> tuple[Contest, Oracle]:
+    def contest(self, *others: LabelPredictions, stated: Floats | None = None) -> tuple[Contest, Oracle]:
         oracle: Any = Oracle(self.logs[: self.count], self.logs[self.count :], *others)
         return Contest.of(self.task(), oracle, stated), oracle
 
@@ -333,7 +332,7 @@ def test_where_neither_is_likely_the_joint_fit_ranks_if_it_gains_a_little() -> N
         first = scattered(contest)
         found, _ = scattered_jointly(contest, first)
         everything = GivenLabels(drawn.given, np.arange(150))
-        predictions = [Predictions("oracle", drawn.logs[:150], drawn.logs[150:])]
+        predictions = [LabelPredictions("oracle", drawn.logs[:150], drawn.logs[150:])]
         right, wrong = (fit(predictions, drawn.y_test, everything) for fit in (fit_none_wrong, fit_some_wrong))
         gain = wrong.log_likelihood - right.log_likelihood
         assert not found.likely
@@ -404,7 +403,7 @@ def test_without_most_rows_or_a_class_nothing_could_be_learned() -> None:
 def test_who_counts_for_nothing_is_not_trained_again() -> None:
     drawn = Drawn(0, test=2000)
     noise = log_softmax(2.0 * np.random.default_rng(9).normal(size=(2500, 2)), axis=1)
-    _, oracle = drawn.contest(Predictions("guesses", noise[:500], noise[500:]))
+    _, oracle = drawn.contest(LabelPredictions("guesses", noise[:500], noise[500:]))
     assert oracle.dropped == ["guesses"]
 
 

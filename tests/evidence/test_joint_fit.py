@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_softmax
 
 from psidebug.evidence import held_out
-from psidebug.evidence.held_out import Predictions
+from psidebug.evidence.held_out import LabelPredictions
 from psidebug.evidence.joint_fit import GivenLabels, fit_none_wrong, fit_some_wrong, sampled
 from psidebug.evidence.noise_rates import even_rates
 from psidebug.policy import BIAS_PRIOR, RIGHT_PSEUDO_COUNT, WEIGHT_PRIOR, WRONG_PSEUDO_COUNT
@@ -35,7 +35,7 @@ class Drawn:
         y = (rng.random((len(logs), 1)) > np.exp(logs).cumsum(axis=1)).sum(axis=1)
         noisy = log_softmax(logs + 2.0 * rng.normal(size=logs.shape), axis=1)
         self.predictions = [
-            Predictions(name, each[: self.train], each[self.train :])
+            LabelPredictions(name, each[: self.train], each[self.train :])
             for name, each in (("sure", log_softmax(2.0 * logs, axis=1)), ("noisy", noisy))
         ]
         self.truth, self.y_test = (np.minimum(part, self.size - 1) for part in (y[: self.train], y[self.train :]))

@@ -21,7 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from psidebug.evidence.calibration import calibrate
-from psidebug.evidence.held_out import Folds, Predictions
+from psidebug.evidence.held_out import Folds, LabelPredictions
 from psidebug.evidence.predictors import FOREST, LINEAR, OWN, Predictors
 from psidebug.evidence.predictors import OWN_ON_TEST as ON_TEST
 from psidebug.policy import FOLDS, LEAST_PROBABILITY
@@ -40,7 +40,7 @@ def predictors_in(task: Task, folds: Folds | None = None) -> Predictors:
     return Predictors.of(task, Trainer(task), folds)
 
 
-def predicted(predictors: Predictors, excluded: Any = None) -> dict[str, Predictions]:
+def predicted(predictors: Predictors, excluded: Any = None) -> dict[str, LabelPredictions]:
     nobody = np.zeros(len(predictors.task.train), dtype=bool)
     if excluded is not None:
         nobody[excluded] = True

@@ -12,7 +12,7 @@ from psidebug.inference.enumeration import enumeration, mean, meaning
 from psidebug.inference.linear import LinearSymptom
 from psidebug.priors import noise
 from psidebug.program.distributions import Bernoulli
-from psidebug.program.expressions import AnyOf, Constant, Not, Variable
+from psidebug.program.expressions import AnyOf, Constant, Negation, Variable
 from psidebug.program.paper import two_coins
 from psidebug.program.statements import Let, Observe, Program, Return, Sample, Statement
 from psidebug.symptoms import misclassified
@@ -118,9 +118,9 @@ def test_the_firing_squad() -> None:
     """
     a, b, dead = Variable("A"), Variable("B"), Variable("D")
     again = Let("D", AnyOf((a, b)))
-    spared = _firing_squad(Observe(a), Observe(dead), Let("A", Constant(0)), again, Return(Not(dead)))
-    killed = _firing_squad(Observe(Not(a)), Observe(Not(dead)), Let("A", Constant(1)), again, Return(dead))
-    both = _firing_squad(Let("A", Constant(0)), again, Return(Not(dead)))
+    spared = _firing_squad(Observe(a), Observe(dead), Let("A", Constant(0)), again, Return(Negation(dead)))
+    killed = _firing_squad(Observe(Negation(a)), Observe(Negation(dead)), Let("A", Constant(1)), again, Return(dead))
+    both = _firing_squad(Let("A", Constant(0)), again, Return(Negation(dead)))
     assert mean(spared) == 0.0
     assert mean(killed) == 1.0
     assert mean(both) == 0.5

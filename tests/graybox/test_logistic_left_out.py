@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
 
-from psidebug.graybox.logistic.design import Design
+from psidebug.graybox.logistic.design import DesignMatrix
 from psidebug.graybox.logistic.left_out import left_out_scores, possible
 from psidebug.graybox.logistic.reading import objective_of
 from psidebug.task.task import Task
@@ -18,7 +18,7 @@ from psidebug.task.task import Task
 def left_out(model: Any, X: Any, y: Any, **options: Any) -> Any:
     task = Task.of(model, X, y, X, y, **options)
     fitted = task.learner
-    design = Design(X, intercept=fitted.fit_intercept)
+    design = DesignMatrix(X, intercept=fitted.fit_intercept)
     return left_out_scores(objective_of(fitted, task), design, task.train.codes)
 
 

@@ -98,8 +98,8 @@ def test_a_refit_on_some_rows_gets_their_weights() -> None:
 @pytest.mark.parametrize("kind", [list, tuple, np.float32, pd.Series, lambda w: np.asarray(w)[:, None]])
 def test_weights_of_every_kind_are_taken(kind: Any) -> None:
     task = census_like().task(precise(), sample_weight=kind([2.0] * 300))
-    assert task.sample_weight is not None
-    np.testing.assert_array_equal(task.sample_weight, np.full(300, 2.0))
+    assert task.data.sample_weight is not None
+    np.testing.assert_array_equal(task.data.sample_weight, np.full(300, 2.0))
 
 
 @pytest.mark.parametrize(

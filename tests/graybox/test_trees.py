@@ -19,8 +19,7 @@ from psidebug.graybox.trees.linear import Leaf, LeafResidual
 from psidebug.graybox.trees.loss import Sigmoid
 from psidebug.graybox.trees.profile import leaf_indices
 from psidebug.graybox.trees.refit import LeafRefit, LeafRefits, nearby, regrown
-from psidebug.graybox.trees.start import Start, recognised
-from psidebug.graybox.trees.weighting import Weighting, one_hot
+from psidebug.graybox.trees.weighting import Start, Weighting, one_hot, recognised
 from psidebug.task.task import Task
 
 

@@ -11,7 +11,7 @@ from psidebug.inference.linear import LinearSymptom
 from psidebug.priors import noise
 from psidebug.program import paper
 from psidebug.program.distributions import Alternative, Bernoulli, Labels
-from psidebug.program.expressions import Constant, Not, Variable
+from psidebug.program.expressions import Constant, Negation, Variable
 from psidebug.program.interpreter import finish, interpret, start
 from psidebug.program.statements import If, Let, Observe, Program, Return, Sample
 from psidebug.program.transformations import reuse_samples
@@ -112,7 +112,7 @@ def test_enumeration_asks_the_learner_once_for_each_world(symptom: LinearSymptom
 
 def test_a_program_that_never_returns_is_an_error() -> None:
     coin = Variable("c")
-    contradiction = Program("", (Sample("c", Bernoulli(0.5)), Observe(coin), Observe(Not(coin)), Return(coin)))
+    contradiction = Program("", (Sample("c", Bernoulli(0.5)), Observe(coin), Observe(Negation(coin)), Return(coin)))
     with pytest.raises(NoWorldWithout, match="no world"):
         meaning(contradiction)
 

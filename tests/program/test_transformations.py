@@ -22,7 +22,7 @@ from psidebug.program.expressions import (
     Expression,
     LabelDiffers,
     Learned,
-    Not,
+    Negation,
     Pair,
     Shows,
     Variable,
@@ -180,7 +180,7 @@ def test_an_observation_is_not_moved_past_what_it_reads() -> None:
     assert mean(change.reuse_samples(program), 1) == pytest.approx(mean(program, 1))
 
 
-@pytest.mark.parametrize("part", [Not, lambda e: AnyOf((e, e)), lambda e: Pair((e,))])
+@pytest.mark.parametrize("part", [Negation, lambda e: AnyOf((e, e)), lambda e: Pair((e,))])
 def test_an_expression_is_about_the_index_if_a_part_of_it_is(part: Callable[[Expression], Expression]) -> None:
     prior, _ = _two_labels()
     assert part(LabelDiffers("Y", prior.given)).about_index

@@ -67,10 +67,10 @@ def test_the_task_is_the_one_that_was_diagnosed(saved: Saved) -> None:
     np.testing.assert_array_equal(task.predicted, live.predicted)
     np.testing.assert_array_equal(task.predict(task.learner, task.test), live.predict(live.learner, live.test))
     np.testing.assert_array_equal(task.margins(task.learner, task.test), live.margins(live.learner, live.test))
-    assert (task.validation is None) == (live.validation is None)
-    if task.validation is not None and live.validation is not None:
-        assert_same_table(task.validation.features, live.validation.features)
-        np.testing.assert_array_equal(task.validation.codes, live.validation.codes)
+    assert (task.data.validation is None) == (live.data.validation is None)
+    if task.data.validation is not None and live.data.validation is not None:
+        assert_same_table(task.data.validation.features, live.data.validation.features)
+        np.testing.assert_array_equal(task.data.validation.codes, live.data.validation.codes)
 
 
 def test_verify_says_what_the_diagnosis_says(saved: Saved) -> None:

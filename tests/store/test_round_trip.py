@@ -125,12 +125,12 @@ def test_the_data(saved: Saved) -> None:
     run, task = saved.run.data, saved.diagnosis.task
     assert_same_table(run.train.features, task.train.features)
     assert_same_table(run.test.features, task.test.features)
-    assert_same_table(run.metadata, task.metadata)
+    assert_same_table(run.metadata, task.data.metadata)
     np.testing.assert_array_equal(run.train.codes, task.train.codes)
     np.testing.assert_array_equal(saved.run.findings.predictions.bugs, task.bugs)
     assert run.rows.tolist() == task.rows.tolist()
     assert run.rows.dtype == task.rows.dtype
-    np.testing.assert_equal(run.sample_weight, task.sample_weight)
+    np.testing.assert_equal(run.sample_weight, task.data.sample_weight)
 
 
 def test_the_repaired_labels_are_of_the_kind_that_was_given(saved: Saved) -> None:

@@ -200,12 +200,12 @@ def test_retraining_is_the_same_as_of_the_whole_pipeline(name: str) -> None:
         model, X, y, X_test, y_test, X_validation=X_validation, y_validation=y_validation, sample_weight=weights
     )
     assert task.seen_in_every_world is not None
-    assert task.validation is not None
+    assert task.data.validation is not None
     for _ in range(3):
         world = rng.integers(2, size=ROWS)
         again = refit(task, world)
         whole = learners.refit(model, task.train.features, world, sample_weight=weights, seed=task.seed)
-        for part in (task.train, task.test, task.validation):
+        for part in (task.train, task.test, task.data.validation):
             np.testing.assert_allclose(task.margins(again, part), task.margins(whole, part), rtol=1e-9, atol=1e-12)
         some = rng.permutation(TEST)[:7]  # rows that it has not met as this object
         few = pd.DataFrame(X_test).iloc[some] if name == "columns" else np.asarray(X_test, dtype=object)[some]

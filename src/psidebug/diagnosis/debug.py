@@ -12,7 +12,6 @@ from psidebug.diagnosis.diagnosis import Diagnosis
 from psidebug.diagnosis.find import Progress, find
 from psidebug.diagnosis.found import origin_of
 from psidebug.diagnosis.options import check_spec, prior_of, rng_of
-from psidebug.diagnosis.session import one_thread
 from psidebug.display import display_for
 from psidebug.graybox.protocol import GrayBox
 from psidebug.priors import Prior
@@ -20,6 +19,7 @@ from psidebug.spec import Spec, StatedPrior
 from psidebug.sufficiency import Engine
 from psidebug.symptoms import Symptom
 from psidebug.task.task import Task
+from psidebug.training.trainer import one_blas_thread
 
 
 def debug(
@@ -107,10 +107,10 @@ def debug(
     Diagnosis
         With ``suspects``, ``slices``, ``repaired_labels``, ``explain(test_row)`` and ``report(path)``.
     """
-    tick = progress if progress is not None else _silent
+    tick = progress or (lambda stage, done, total: None)
     seed = int(rng_of(rng).integers(2**31))
     tick("checking", 0, 1)
-    with one_thread():
+    with one_blas_thread():
         task = Task.of(
             model,
             X_train,
@@ -126,11 +126,12 @@ def debug(
             known=known,
             seed=seed,
         )
-    display = display_for(images, text, features=task.train.features, metadata=task.metadata)
+    display = display_for(images, text, features=task.train.features, metadata=task.data.metadata)
     stated = None if prior is None else _stated(prior, task)
     spec = Spec(symptom, stated, graybox, engine, rounds, check_fidelity, display, seed)
     check_spec(spec, len(task.test))
-    return Diagnosis.of(find(task, spec, origin_of(task, _seed_given(rng)), tick), spec)
+    again = "of a Generator" if isinstance(rng, np.random.Generator) else str(0 if rng is None else int(rng))
+    return Diagnosis.of(find(task, spec, origin_of(task, again), tick), spec)
 
 
 def _stated(prior: Any, task: Task) -> StatedPrior:
@@ -140,12 +141,3 @@ def _stated(prior: Any, task: Task) -> StatedPrior:
         return prior
     rates = np.array(prior, dtype=np.float64)
     return float(rates) if rates.ndim == 0 else rates
-
-
-def _seed_given(rng: int | np.random.Generator | None) -> str:
-    """What to give again to repeat the diagnosis."""
-    return "of a Generator" if isinstance(rng, np.random.Generator) else str(0 if rng is None else int(rng))
-
-
-def _silent(stage: str, done: int, total: int) -> None:
-    pass

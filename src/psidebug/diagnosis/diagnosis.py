@@ -13,12 +13,11 @@ import numpy.typing as npt
 
 from psidebug.changes import Relabel
 from psidebug.diagnosis import explanation
-from psidebug.diagnosis.causes import BUGS_EXPLAINED, causes_of_bugs, unexplained
 from psidebug.diagnosis.find import find
 from psidebug.diagnosis.found import label_findings, origin_of
 from psidebug.diagnosis.options import check_spec
 from psidebug.diagnosis.repair import Correction
-from psidebug.diagnosis.session import Session, one_thread, reopened, settled
+from psidebug.diagnosis.session import Session, reopened, settled
 from psidebug.errors import NotMisclassified, UnknownOption
 from psidebug.evidence.hypotheses import Hypothesis
 from psidebug.findings.answers import Answers
@@ -33,6 +32,7 @@ from psidebug.task.data import Data
 from psidebug.task.labels import array_of
 from psidebug.task.tables import Table
 from psidebug.task.task import Task
+from psidebug.training.trainer import one_blas_thread
 
 AFTER_REVIEW = "the verdict, slices and figures are those from before the review; repaired_labels follows the review"
 
@@ -70,9 +70,10 @@ class Diagnosis(Answers):
         """Everything that can be shown. The causes of single bugs take about a third of a diagnosis: not before."""
         if self.live is None or self.nothing_to_debug:
             return self.found
-        with one_thread():
-            causes = causes_of_bugs(self.task, self.graybox, self.prior, self._weighed, most=BUGS_EXPLAINED)
-        return replace(self.found, causes=causes, unexplained=None if causes else unexplained(self.graybox))
+        with one_blas_thread():
+            causes = explanation.causes_of_bugs(self.task, self.graybox, self.prior, self._weighed)
+        why = None if causes else explanation.unexplained(self.graybox)
+        return replace(self.found, causes=causes, unexplained=why)
 
     @cached_property
     def data(self) -> Data:
@@ -89,7 +90,7 @@ class Diagnosis(Answers):
         """
         return self.data.labels_like_given(self.found.labels.repaired)
 
-    def explained(self, most: int = BUGS_EXPLAINED) -> tuple[Causes, ...]:
+    def explained(self, most: int = explanation.BUGS_EXPLAINED) -> tuple[Causes, ...]:
         """The bugs that are most confidently wrong, each with its first causes; :meth:`explain` says more of one."""
         return self.findings.causes[:most]
 
@@ -148,7 +149,7 @@ class Diagnosis(Answers):
         if self.nothing_to_debug or self.graybox is None:
             raise NotMisclassified("this diagnosis was made without bugs; run debug again without bugs=[].")
         said = self.found.test_probabilities
-        with one_thread():
+        with one_blas_thread():
             return explanation.explain(
                 self.session.prover,
                 self.graybox,
@@ -164,12 +165,12 @@ class Diagnosis(Answers):
 
         They get the proposed labels, or those that a mapping gives them.
         """
-        with one_thread():
+        with one_blas_thread():
             return self.session.prover.controls(Relabel.of_rows(self.data, rows, self.proposed))
 
     def retrain(self, labels: Mapping[int, Any]) -> Verification:
         """The learner trained with these labels, by position, in the place of the given ones: bugs fixed, errors."""
-        with one_thread():
+        with one_blas_thread():
             return self.session.prover.verify(Relabel.of_positions(self.data, labels))
 
     def diagnose_again(

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import threadpool_limits
 
 from psidebug import policy
 from psidebug.diagnosis.proof import Prover
-from psidebug.diagnosis.smallest import Search, SmallestCorrection, counted, expected_length
-from psidebug.errors import NotMisclassified, NoWorldWithout, ShapeMismatch, SymptomAbsent, UnknownRow
-from psidebug.findings.findings import LabelFindings
+from psidebug.diagnosis.smallest import CorrectionSearch, SmallestCorrection, counted, expected_length
+from psidebug.errors import InferenceError, NotMisclassified, NoWorldWithout, SymptomAbsent, UnknownRow
+from psidebug.findings.findings import Causes, LabelFindings
 from psidebug.findings.frames import labels_frame, library_for
-from psidebug.graybox.protocol import GrayBox
-from psidebug.inference.estimates import Estimates
+from psidebug.graybox.protocol import GrayBox, LinearGrayBox
+from psidebug.inference.estimates import Estimates, no_causes
 from psidebug.priors import Prior
 from psidebug.sufficiency import sufficiency
 from psidebug.symptoms import misclassified
@@ -25,6 +25,8 @@ from psidebug.task.task import Task
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
+BUGS_EXPLAINED, CAUSES_KEPT = 50, 20
+"""Causes are told of so many bugs, those that are most confidently wrong, and of each the first so many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,22 +55,15 @@ class Explanation:
 
     def __str__(self) -> str:
         causes = f"{counted(len(self.causes), 'training label')} can be a cause" if len(self.causes) else self.engine
-        told = (
-            f"Test row {self.test_row} is labelled {quoted(self.given)} and classified {quoted(self.predicted)}; "
-            f"{causes}. {self._repair_told}"
-        )
-        return told if self.test_label_doubt is None else f"{told} {self.test_label_doubt}"
-
-    @property
-    def _repair_told(self) -> str:
         if self.smallest is not None:
-            return str(self.smallest)
-        if self.pushed == 0:
-            return "No correction was tried."
-        return (
-            f"Correcting the likeliest causes, up to {self.pushed} together, does not repair it (tried in "
-            f"{counted(self.fits, 'fit')})."
-        )
+            repair = str(self.smallest)
+        elif self.pushed == 0:
+            repair = "No correction was tried."
+        else:
+            tried = f"up to {self.pushed} together, does not repair it (tried in {counted(self.fits, 'fit')})"
+            repair = f"Correcting the likeliest causes, {tried}."
+        told = f"Test row {self.test_row} is labelled {quoted(self.given)} and classified {quoted(self.predicted)}; "
+        return f"{told}{causes}. {repair}" + ("" if self.test_label_doubt is None else f" {self.test_label_doubt}")
 
 
 def explain(
@@ -89,25 +84,24 @@ def explain(
     ``test_probability`` (K,) is what an independent labeller says about this test row.
     """
     task = prover.task
-    _check(task, row, p_wrong, test_probability)
+    check_row(task, row)
     classes = task.encoding.classes
-    with threadpool_limits(limits=1, user_api="blas"):  # the same answer whatever the number of threads
-        estimates, engine = _estimated(task, graybox, prior, row)
-        if estimates is None:
-            order, proposed = _by_lone_effect(task, graybox, prior.rates if p_wrong is None else p_wrong, row)
-        else:
-            order, proposed = ranked(estimates, p_wrong), estimates.proposed
-            possible = estimates.ps if p_wrong is None else estimates.ps * p_wrong
-            order = order[possible[order] > 0]
-        order = order[: max(policy.MANY, int(policy.MOST_SHARE_FOR_ONE_BUG * len(task.train)))]
-        search = Search(prover, row, proposed, budget)
-        expected = expected_length(graybox, search, order)
-        smallest = search.smallest(order, expected)
+    estimates, engine = _estimated(task, graybox, prior, row)
+    if estimates is None:
+        order, proposed = _by_lone_effect(task, graybox, prior.rates if p_wrong is None else p_wrong, row)
+    else:
+        order, proposed = ranked(estimates, p_wrong), estimates.proposed
+        possible = estimates.ps if p_wrong is None else estimates.ps * p_wrong
+        order = order[possible[order] > 0]
+    order = order[: max(policy.MANY, int(policy.MOST_SHARE_FOR_ONE_BUG * len(task.train)))]
+    search = CorrectionSearch(prover, row, proposed, budget)
+    expected = expected_length(graybox, search, order)
+    smallest = search.smallest(order, expected)
     return Explanation(
         test_row=row,
         given=classes[task.test.codes[row]],
         predicted=classes[task.predicted[row]],
-        causes=causes_of(task, estimates, p_wrong),
+        causes=causes_of(task, no_causes(prior, reason=engine) if estimates is None else estimates, p_wrong),
         engine=engine,
         smallest=smallest,
         fits=search.fits,
@@ -125,23 +119,15 @@ def ranked(estimates: Estimates, p_wrong: Floats | None = None) -> Rows:
     return np.asarray(can_cause[np.lexsort((can_cause, -estimates.p_wrong[can_cause], -ps, -weighted))])
 
 
-def causes_of(task: Task, estimates: Estimates | None, p_wrong: Floats | None = None) -> Any:
-    """Data frame of the rows that can be a cause, in the user's library; no rows without estimates.
+def causes_of(task: Task, estimates: Estimates, p_wrong: Floats | None = None) -> Any:
+    """Data frame of the rows that can be a cause, in the user's library.
 
     The column p_wrong is what is known by other evidence, else the posterior P(Y_i ≠ y_i | ¬φ).
     """
-    given, nothing = task.train.codes, np.zeros(len(task.train))
-    found = LabelFindings(task.rows, given, given, given, nothing, nothing, nothing, nothing, np.empty(0, np.intp))
-    if estimates is not None:
-        found = replace(
-            found,
-            proposed=estimates.proposed,
-            ps=estimates.ps,
-            ps_low=estimates.low,
-            ps_high=estimates.high,
-            p_wrong=estimates.p_wrong if p_wrong is None else p_wrong,
-            order=ranked(estimates, p_wrong),
-        )
+    given, known = task.train.codes, estimates.p_wrong if p_wrong is None else p_wrong
+    ps = estimates.ps, estimates.low, estimates.high
+    order = ranked(estimates, p_wrong)
+    found = LabelFindings(task.rows, given, estimates.proposed, given, *ps, known, order)
     return labels_frame(found, task.encoding, library_for(task.train.features))
 
 
@@ -156,14 +142,6 @@ def check_row(task: Task, row: Any) -> None:
         raise NotMisclassified(f"test row {row} is classified correctly: there is no error to explain.{others}")
 
 
-def _check(task: Task, row: int, p_wrong: Floats | None, test_probability: Floats | None) -> None:
-    check_row(task, row)
-    if p_wrong is not None and p_wrong.shape != (len(task.train),):
-        raise ShapeMismatch(f"p_wrong takes one probability for each of the {len(task.train)} training rows.")
-    if test_probability is not None and test_probability.shape != (task.encoding.size,):
-        raise ShapeMismatch(f"test_probability takes one probability for each of the {task.encoding.size} classes.")
-
-
 def _estimated(task: Task, graybox: GrayBox, prior: Prior, row: int) -> tuple[Estimates | None, str]:
     """PS for this error alone and its engine; or nothing, and why: the error may be too rare an event to lose."""
     try:
@@ -174,10 +152,7 @@ def _estimated(task: Task, graybox: GrayBox, prior: Prior, row: int) -> tuple[Es
 
 
 def _by_lone_effect(task: Task, graybox: GrayBox, p_wrong: Floats, row: int) -> tuple[Rows, Codes]:
-    """Rows by p_wrong times what moving the label alone to the bug's own class adds to its smallest margin.
-
-    The order where PS has none, among the likeliest wrong labels; and the labels proposed.
-    """
+    """Rows, where PS has no order, by p_wrong × what moving the label alone to the bug's class adds to its margin."""
     given, target, point = task.train.codes, task.test.codes[row], np.array([row])
     movable = np.flatnonzero((given != target) & (p_wrong > 0))
     effects = np.zeros(len(given))
@@ -190,7 +165,7 @@ def _by_lone_effect(task: Task, graybox: GrayBox, p_wrong: Floats, row: int) -> 
 
 
 def _doubt(
-    search: Search,
+    search: CorrectionSearch,
     smallest: SmallestCorrection | None,
     causes: int,
     p_wrong: Floats | None,
@@ -198,10 +173,9 @@ def _doubt(
 ) -> str | None:
     """A sentence if the test label may be the wrong one.
 
-    A labeller's word decides where it is clear. Otherwise the training labels speak: if many of them must change that
-    are probably right, or if changing many, or all that can be a cause, brings the point not half of the way to the
-    boundary. Without any other evidence that says nothing: where a slice of the training set is mislabelled, bugs take
-    many corrections whether their own label is right or wrong (measured: half of either).
+    A clear word of the labeller decides. Otherwise it is doubted if many training labels that are probably right must
+    change, or if changing many, or all causes, brings the point not half of the way to the boundary. Without other
+    evidence that says nothing: where a slice is mislabelled, half of the bugs take many corrections either way.
     """
     if labeller is None and p_wrong is None:
         return None
@@ -222,3 +196,28 @@ def _doubt(
     elif smallest is None and 0 < min(many, causes) <= search.pushed and search.reached < search.margin / 2:
         reason = f"{counted(search.pushed, 'correction')} bring it not half of the way to the boundary"
     return None if reason is None else f"The test label {quoted(classes[code])} may itself be wrong: {reason}."
+
+
+def causes_of_bugs(task: Task, graybox: GrayBox | None, prior: Prior, p_wrong: Floats | None) -> tuple[Causes, ...]:
+    """The first causes of the bugs that are most confidently wrong, by PS × ``p_wrong``; without it, by PS.
+
+    PS is by the closed form; a gray box that is not linear would take thousands of fits, and explains none.
+    """
+    if not isinstance(graybox, LinearGrayBox):
+        return ()
+    ahead = task.margins(task.learner, task.test)[task.bugs].min(axis=1)
+    explained: list[Causes] = []
+    for bug in task.bugs[np.argsort(ahead, kind="stable")][:BUGS_EXPLAINED].tolist():
+        with suppress(InferenceError):  # no world of the prior is free of this bug: its causes are not known
+            answer = sufficiency(graybox, prior, misclassified(bug), engine="closed_form")
+            rows = ranked(answer, p_wrong)[:CAUSES_KEPT]
+            bounds = answer.low[rows], answer.high[rows]
+            explained.append(Causes(bug, rows, answer.proposed[rows], answer.ps[rows], *bounds))
+    return tuple(explained)
+
+
+def unexplained(graybox: GrayBox | None) -> str | None:
+    """Why no bug of a diagnosis has causes, as a part of a sentence."""
+    if graybox is None or isinstance(graybox, LinearGrayBox):
+        return "no change of labels that the prior thinks possible makes one of these bugs go away"
+    return f"the gray box {graybox.name!r} is not linear in the labels, so that they would take thousands of fits"

@@ -22,10 +22,10 @@ from psidebug.diagnosis.found import (
 from psidebug.diagnosis.options import graybox_of, stated_prior, symptom_of
 from psidebug.diagnosis.proof import Prover
 from psidebug.diagnosis.repair import Correction, best_of, enough_evidence, retrained
-from psidebug.diagnosis.session import Session, one_thread
+from psidebug.diagnosis.session import Session
 from psidebug.diagnosis.verdict import notes_on_classes, notes_on_estimates, verdict
 from psidebug.errors import InferenceError, NoWorldWithout, SymptomAbsent
-from psidebug.evidence.compete import compete
+from psidebug.evidence.contest import compete
 from psidebug.evidence.hypotheses import Hypothesis
 from psidebug.findings.findings import Curve, Findings, FoundSlice, LabelFindings, Origin, Round, VerifiedCorrection
 from psidebug.findings.frames import library_for
@@ -40,7 +40,7 @@ from psidebug.sufficiency import group_sufficiency, sufficiency
 from psidebug.symptoms import Symptom, log_loss_above_boundary
 from psidebug.task.labels import Codes
 from psidebug.task.task import Task
-from psidebug.training.trainer import Trainer
+from psidebug.training.trainer import Trainer, one_blas_thread
 
 Progress = Callable[[str, int, int], None]
 Found = tuple[Findings, Session]
@@ -49,7 +49,7 @@ Found = tuple[Findings, Session]
 
 def find(task: Task, spec: Spec, origin: Origin, tick: Progress) -> list[Found]:
     """A diagnosis of the task, and of each later round; the first knows what the later ones correct."""
-    with one_thread():
+    with one_blas_thread():
         if len(task.bugs) == 0:
             return [_nothing_to_debug(task, spec, origin, tick)]
         rounds = [_one_round(task, spec, origin, {}, tick)]
@@ -91,7 +91,8 @@ def _one_round(task: Task, spec: Spec, origin: Origin, more: dict[str, str], tic
     tick("controls", 0, 1)
     controls = None if best is None else prover.controls(best.change)
     found = _slices(prover, tried, best, labels, (box, prior, phi))
-    correction = None if best is None else _verified(best, found)
+    own = next((each for each in found if each.proved), None)
+    correction = None if best is None else VerifiedCorrection(best.explanation, best.codes, best.verified, own)
     measured = _fidelity(box, task, labels, curve, tick) if spec.check_fidelity else None
     notes = notes_on_estimates(box, measured, estimates) + prover.notes + notes_on_classes(task)
     findings = Findings(
@@ -123,9 +124,7 @@ def _one_round(task: Task, spec: Spec, origin: Origin, more: dict[str, str], tic
         fidelity=measured,
         test_probabilities=_test_probabilities(hypotheses),
     )
-    session = Session(
-        task, box, prover, phi, estimates, hypotheses=tuple(hypotheses), tried=tuple(tried), known=_facts(task)
-    )
+    session = Session(task, box, prover, phi, estimates, tuple(hypotheses), tried=tuple(tried), known=_facts(task))
     return findings, session
 
 
@@ -170,11 +169,6 @@ def _slices(
     )
 
 
-def _verified(best: Correction, slices: Sequence[FoundSlice]) -> VerifiedCorrection:
-    own = next((each for each in slices if each.proved), None)
-    return VerifiedCorrection(best.explanation, best.codes, best.verified, own)
-
-
 def _test_probabilities(hypotheses: Sequence[Hypothesis]) -> npt.NDArray[np.float64] | None:
     return np.asarray(np.exp(hypotheses[0].calibrated.test)) if hypotheses else None
 
@@ -190,7 +184,7 @@ def _effects(box: GrayBox, task: Task) -> npt.NDArray[np.float64] | None:
 
 def _facts(task: Task) -> Codes | None:
     """Labels (N,) that are facts, -1 elsewhere."""
-    return None if task.known is None else np.where(task.known, task.train.codes, -1)
+    return None if task.data.known is None else np.where(task.data.known, task.train.codes, -1)
 
 
 def _moves(stated: Prior | None) -> npt.NDArray[np.float64] | None:
@@ -205,9 +199,9 @@ def _learned(task: Task, hypothesis: Hypothesis | None) -> Prior:
     """
     given, size = task.train.codes, task.encoding.size
     if hypothesis is None or not hypothesis.likely:
-        return noise(given, size, policy.DEFAULT_RATE).sparing(task.known)
+        return noise(given, size, policy.DEFAULT_RATE).sparing(task.data.known)
     rate = float(np.clip(hypothesis.p_wrong(given).mean(), policy.LEAST_RATE, policy.MOST_RATE))
-    return noise(given, size, rate, hypothesis.posterior + 1e-9).sparing(task.known)
+    return noise(given, size, rate, hypothesis.posterior + 1e-9).sparing(task.data.known)
 
 
 def _answered(task: Task, box: GrayBox, prior: Prior, spec: Spec) -> tuple[Symptom, Estimates]:

@@ -26,7 +26,7 @@ from psidebug.findings.findings import (
 )
 from psidebug.inference.estimates import Estimates
 from psidebug.margins import predicted_by
-from psidebug.slices.slices import Slice
+from psidebug.slices.conditions import Slice
 from psidebug.store.fingerprint import fingerprint_of, versions
 from psidebug.task.labels import Codes
 from psidebug.task.task import Task
@@ -41,11 +41,7 @@ def origin_of(task: Task, seed: str) -> Origin:
 def label_findings(
     task: Task, estimates: Estimates | None, hypotheses: Sequence[Hypothesis], repaired: Codes
 ) -> LabelFindings:
-    """What is known of each training label.
-
-    How likely it is wrong, and the likeliest other class, is by the explanation with the most evidence; without one it
-    is P(Y_i ≠ y_i | ¬φ).
-    """
+    """What is known of each training label, by the explanation with the most evidence, else by P(Y_i ≠ y_i | ¬φ)."""
     given, nothing = task.train.codes, np.full(len(task.train), np.nan)
     if hypotheses:
         p_wrong, others = hypotheses[0].p_wrong(given), hypotheses[0].posterior.copy()
@@ -72,9 +68,9 @@ def _suspects(
 ) -> Rows:
     """Positions of the suspects, first those most likely wrong.
 
-    They are the labels that are causes, and those that may well be wrong: with ``policy.WORTH_A_LOOK`` if a hypothesis
-    is likely. Among equally likely ones the more sufficient cause is first. Without evidence on what is wrong the order
-    is by PS; where some bugs were picked out it is by ps × p_wrong, since a label that is wrong need not concern them.
+    They are the causes, and the labels that may well be wrong. Among equally likely ones the more sufficient cause is
+    first. Without evidence the order is by PS; for bugs that were picked out by PS × p_wrong, since a wrong label need
+    not concern them.
     """
     if estimates is None:
         return np.empty(0, dtype=np.intp)

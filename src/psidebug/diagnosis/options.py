@@ -48,10 +48,7 @@ def check_spec(spec: Spec, points: int) -> None:
 
 def graybox_of(option: str | GrayBox, task: Task) -> GrayBox:
     """The gray box of this name (``"auto"``: the best that there is for the learner), or the object given."""
-    if isinstance(option, str) or not hasattr(option, "margins"):
-        check_name(option)
-        return graybox_for(task, str(option))
-    return option
+    return graybox_for(task, option) if isinstance(option, str) or not hasattr(option, "margins") else option
 
 
 def prior_of(option: float | npt.ArrayLike | Mapping[str, Mapping[Any, float]] | Prior | None, task: Task) -> Prior:
@@ -80,14 +77,14 @@ def stated_prior(option: StatedPrior, task: Task) -> Prior | None:
     if option is None:
         return None
     prior = option.carried(task.train.codes) if isinstance(option, Prior) else prior_of(option, task)
-    return prior.sparing(task.known)
+    return prior.sparing(task.data.known)
 
 
 def _by_column(option: Mapping[str, Mapping[Any, float]], task: Task) -> Prior:
     if len(option) != 1 or not isinstance(rates := next(iter(option.values())), Mapping):
         raise InvalidPrior('a prior by column names one column: {"annotator": {"ann": 0.2, "bob": 0.01}}.')
     name = next(iter(option))
-    described = [] if task.metadata is None else columns(task.metadata)
+    described = [] if task.data.metadata is None else columns(task.data.metadata)
     found = {column.name: column for column in [*columns(task.train.features), *described]}
     if name not in found:
         raise InvalidPrior(

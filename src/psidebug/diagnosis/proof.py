@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from psidebug import policy
 from psidebug.changes import NOTHING, Change, Relabel
-from psidebug.diagnosis.controls import highest_losses_moved, moved_at_random
 from psidebug.errors import LearnerFailed
 from psidebug.findings.effects import Controls, ErrorRate, Mask, Verification
-from psidebug.margins import is_wrong, log_losses, predicted_by
+from psidebug.margins import best_rival, is_wrong, log_losses, predicted_by
+from psidebug.task.labels import Codes
 from psidebug.task.task import Task
 from psidebug.training.trainer import Trainer
 
@@ -21,8 +21,7 @@ from psidebug.training.trainer import Trainer
 class Prover:
     """Retrains the learner after a change and compares it with a fresh fit on the data as they are.
 
-    A model that came fitted is fitted once more: it may have been made with options, rows or luck that a plain fit does
-    not have, and the gain of a correction must not be that of fitting anew.
+    A model that came fitted is fitted once more: the gain of a correction must not be that of fitting anew.
     """
 
     def __init__(self, task: Task, trainer: Trainer | None = None) -> None:
@@ -115,3 +114,24 @@ class _Model:
 
     def broken_since(self, before: _Model) -> int:
         return int((self.wrong & ~before.wrong).sum())
+
+
+def moved_at_random(given: Codes, codes: Codes, rng: np.random.Generator) -> Codes:
+    """The corrected labels, permuted at random among the rows of each given class.
+
+    As many rows move from class a to class b as in the correction: what it gains by the balance of the classes alone
+    this control gains too. What is left between them is the choice of the rows.
+    """
+    control = codes.copy()
+    for each in np.unique(given):
+        members = np.flatnonzero(given == each)
+        control[members] = rng.permutation(codes[members])
+    return control
+
+
+def highest_losses_moved(given: Codes, margins: npt.NDArray[np.float64], count: int) -> Codes:
+    """The ``count`` labels of highest loss, by margins (N, K-1) on training rows, moved to the best other class."""
+    control = given.copy()
+    chosen = np.argsort(-log_losses(margins), kind="stable")[:count]
+    control[chosen] = best_rival(margins[chosen], given[chosen])
+    return control

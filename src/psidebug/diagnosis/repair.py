@@ -14,7 +14,7 @@ from psidebug.diagnosis.proof import Prover
 from psidebug.errors import LearnerFailed
 from psidebug.evidence.hypotheses import Hypothesis
 from psidebug.findings.effects import Verification
-from psidebug.slices.slices import Slice
+from psidebug.slices.conditions import Slice
 from psidebug.task.labels import Codes, quoted
 from psidebug.task.task import Task
 
@@ -66,7 +66,8 @@ def told(task: Task, hypothesis: Hypothesis) -> str:
     """The explanation in words."""
     excepted = " or ".join(each.condition for each in hypothesis.excepted)
     if hypothesis.accused:
-        said = " and ".join(f"rows with {_named(task, each)} were mislabelled" for each in hypothesis.accused)
+        named = ((each.condition, quoted(task.encoding.classes[each.given])) for each in hypothesis.accused)
+        said = " and ".join(f"rows with {condition}, labelled {label}, were mislabelled" for condition, label in named)
     else:
         said = _scattered(task, hypothesis)
     return f"{said}, but not those with {excepted}" if excepted else said
@@ -79,14 +80,8 @@ def _scattered(task: Task, hypothesis: Hypothesis) -> str:
     if np.ptp(rates[~np.eye(len(rates), dtype=bool)]) < policy.EQUAL_RATES * rates.max():
         return f"labels are wrong here and there, {rates.sum(axis=1).mean():.0%} of them"
     true, recorded = (classes[int(code)] for code in np.unravel_index(int(rates.argmax()), rates.shape))
-    return (
-        f"labels are wrong here and there, most often {quoted(true)} recorded as {quoted(recorded)} "
-        f"({rates.max():.0%} of them)"
-    )
-
-
-def _named(task: Task, suspect: Slice) -> str:
-    return f"{suspect.condition}, labelled {quoted(task.encoding.classes[suspect.given])},"
+    most = f"{quoted(true)} recorded as {quoted(recorded)} ({rates.max():.0%} of them)"
+    return f"labels are wrong here and there, most often {most}"
 
 
 def best_of(tried: Sequence[Correction]) -> Correction | None:

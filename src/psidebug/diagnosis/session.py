@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from psidebug import policy
 from psidebug.diagnosis.options import graybox_of
@@ -25,15 +23,7 @@ from psidebug.symptoms import Symptom
 from psidebug.task import learner as learners
 from psidebug.task.labels import Codes
 from psidebug.task.task import Task
-
-
-def one_thread() -> AbstractContextManager[object]:
-    """One thread for linear algebra, around all that fits or infers.
-
-    Its sums depend on the number of threads in the last digit, and so would the order of near-equal suspects.
-    """
-    guard: AbstractContextManager[object] = threadpool_limits(limits=1, user_api="blas")
-    return guard
+from psidebug.training.trainer import one_blas_thread
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +50,7 @@ class Session:
         """Who retrains."""
         if self.first_prover is not None:
             return self.first_prover
-        with one_thread():
+        with one_blas_thread():
             return Prover(self.task)
 
     @cached_property
@@ -68,7 +58,7 @@ class Session:
         """Predicts the learner without training."""
         if self.named_graybox is None:
             return None
-        with one_thread():
+        with one_blas_thread():
             return graybox_of(kept(self.named_graybox, "graybox"), self.task)
 
 
@@ -81,7 +71,7 @@ def reopened(run: Run, spec: Spec) -> Session:
     model = run.learner
     only_codes = learners.takes_only_codes(model) and not data.encoding.learned
     encoding = replace(data.encoding, as_codes=data.encoding.as_codes or only_codes)
-    with one_thread():
+    with one_blas_thread():
         task = Task.fitted(model, replace(data, encoding=encoding), bugs=[], seed=spec.seed)
     before = findings.predictions.before
     differ = float(np.mean(task.predicted != before))
@@ -101,7 +91,7 @@ def settled(task: Task, known: Mapping[Any, Any]) -> Task:
 
     Bugs that were picked out stay picked out, as far as they are left.
     """
-    with one_thread():
+    with one_blas_thread():
         again = Task.fitted(learners.fresh(task.learner), task.data.settled(known), seed=task.seed)
     picked = len(task.bugs) < int((task.predicted != task.test.codes).sum())
     return replace(again, bugs=np.intersect1d(task.bugs, again.bugs)) if picked else again

@@ -52,7 +52,7 @@ class SmallestCorrection:
         )
 
 
-class Search:
+class CorrectionSearch:
     """Corrections of some rows, tried by retraining for one bug within a budget of fits."""
 
     def __init__(self, prover: Prover, row: int, proposed: Codes, budget: int) -> None:
@@ -133,7 +133,7 @@ class Search:
         return rows, True
 
 
-def expected_length(graybox: GrayBox, search: Search, order: Rows) -> int | None:
+def expected_length(graybox: GrayBox, search: CorrectionSearch, order: Rows) -> int | None:
     """The shortest start of the order that repairs the bug by the gray box: doubling, then bisection."""
 
     def repairs(length: int) -> bool:

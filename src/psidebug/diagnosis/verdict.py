@@ -9,6 +9,7 @@ from scipy.stats import chi2_contingency
 
 from psidebug import policy
 from psidebug.diagnosis.repair import told
+from psidebug.diagnosis.smallest import counted
 from psidebug.evidence.hypotheses import Hypothesis
 from psidebug.findings.findings import VerifiedCorrection
 from psidebug.graybox.fidelity import Fidelity
@@ -39,18 +40,15 @@ def verdict(
 def _repaired(correction: VerifiedCorrection) -> str:
     after = correction.verified
     before, now = after.test_before.rate, after.test_after.rate
-    labels = "1 label" if after.corrected == 1 else f"{after.corrected} labels"
-    done = f"Correcting {labels} takes the test error from {before:.3f} to {now:.3f}"
-    if now >= before:
-        done = (
-            f"Correcting {labels} takes the log loss of the test set from {after.log_loss_before:.3f} "
-            f"to {after.log_loss_after:.3f} (its error from {before:.3f} to {now:.3f}, no more than chance)"
-        )
+    done = f"Correcting {counted(after.corrected, 'label')} takes the "
+    if now < before:
+        done += f"test error from {before:.3f} to {now:.3f}"
+    else:
+        done += f"test log loss from {after.log_loss_before:.3f} to {after.log_loss_after:.3f}"
+        done += f" (the error from {before:.3f} to {now:.3f}, no more than chance)"
     if after.validation_before is not None and after.validation_after is not None:
-        done += (
-            f" and the error on validation rows, which had no say in it, from {after.validation_before.rate:.3f} "
-            f"to {after.validation_after.rate:.3f}"
-        )
+        was, is_now = after.validation_before.rate, after.validation_after.rate
+        done += f" and the error on validation rows, which had no say in it, from {was:.3f} to {is_now:.3f}"
     return done
 
 
@@ -59,19 +57,16 @@ def _not_the_labels(task: Task, hypotheses: Sequence[Hypothesis]) -> str:
     if not hypotheses:
         return (
             f"the test set is too small to say whether labels are to blame: it takes {policy.LEAST_TEST_ROWS} rows, "
-            f"and {policy.LEAST_TEST_ROWS_OF_A_CLASS} of each of two classes. Suspects are in the order of PS, and "
-            f"nothing is corrected."
+            f"and {policy.LEAST_TEST_ROWS_OF_A_CLASS} of each of two classes. Suspects are ranked by PS, not corrected."
         )
     best = hypotheses[0]
     labels = _probably_wrong(task, best)
     if labels is None:
-        return (
-            f"no explanation by wrong labels says more than chance would (the best gains {max(best.evidence, 0.0):.0f} "
-            f"nats, and {best.charge:.0f} are asked for). The labels are probably not to blame."
-        )
+        gained = f"the best explanation gains {max(best.evidence, 0.0):.0f} nats of the {best.charge:.0f} needed"
+        return f"wrong labels explain them no better than chance ({gained}). The labels are probably not to blame."
     return (
-        f"{labels} and worth a look, but correcting them does not repair the model. The errors have another cause: "
-        f"perhaps a model that cannot tell these classes apart."
+        f"{labels} and worth a look, but correcting them does not repair the model. The errors have another cause, "
+        f"perhaps a model that cannot separate these classes."
     )
 
 
@@ -102,17 +97,13 @@ def notes_on_classes(task: Task) -> tuple[str, ...]:
     trained, tested = (np.bincount(each.codes, minlength=task.encoding.size) for each in (task.train, task.test))
     if len(task.test) > 1 and (tested > 0).sum() == 1:
         return ("the test set has one class only: it cannot tell wrong labels from a biased model; none is corrected",)
-    names = ", ".join(
-        quoted(task.encoding.classes[code]) for code in np.flatnonzero(tested < policy.LEAST_TEST_ROWS_OF_A_CLASS)
-    )
-    told: tuple[str, ...] = ()
-    if names:
-        told = (f"too few test rows have the class {names}: nothing can be said about such labels",)
+    few = np.flatnonzero(tested < policy.LEAST_TEST_ROWS_OF_A_CLASS)
+    names = ", ".join(quoted(task.encoding.classes[code]) for code in few)
+    told: tuple[str, ...] = (f"too few test rows have the class {names}: such labels are not judged",) if names else ()
     shares = np.array([trained, tested])[:, (trained > 0) & (tested > 0)]
     if shares.shape[1] > 1 and chi2_contingency(shares).pvalue < policy.CLASS_SHARES_DIFFER:
         told += (
-            "the classes are not as frequent in the test set as in training; if both were drawn so, part of what looks "
-            "like wrong labels is that",
+            "the classes have other shares in the test set than in training: a class shift may explain part of this",
         )
     return told
 

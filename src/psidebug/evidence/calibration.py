@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax
 
 from psidebug import policy
-from psidebug.evidence.held_out import Floats, Predictions
+from psidebug.evidence.held_out import Floats, LabelPredictions
 from psidebug.task.labels import Codes
 
 
@@ -46,13 +46,13 @@ class Calibrated:
             name for name, weight in zip(self.names, self.weights, strict=True) if weight <= policy.LEAST_WEIGHT
         )
 
-    def applied_to(self, predictions: Sequence[Predictions]) -> Calibrated:
+    def applied_to(self, predictions: Sequence[LabelPredictions]) -> Calibrated:
         """The same weights and biases for predictions of other rows."""
         return _combine(predictions, self.weights, self.bias)
 
 
 def calibrate(
-    predictions: Sequence[Predictions],
+    predictions: Sequence[LabelPredictions],
     test_codes: Codes,
     train_likelihood: Floats | None = None,
     start: Calibrated | None = None,
@@ -92,7 +92,7 @@ def calibrate(
     return _combine(predictions, best[:count], np.append(0.0, best[count:]))
 
 
-def _combine(predictions: Sequence[Predictions], weights: Floats, bias: Floats) -> Calibrated:
+def _combine(predictions: Sequence[LabelPredictions], weights: Floats, bias: Floats) -> Calibrated:
     train = _combined(np.stack([each.train for each in predictions]), weights, bias)
     test = _combined(np.stack([each.test for each in predictions]), weights, bias)
     return Calibrated(tuple(each.name for each in predictions), weights, bias, train, test)

@@ -12,7 +12,7 @@ clean labels, by the 95% point of χ² with p degrees of freedom. Scattered erro
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -21,14 +21,18 @@ from scipy.stats import chi2
 
 from psidebug import policy
 from psidebug.evidence.calibration import Calibrated, calibrate
-from psidebug.evidence.held_out import Floats, Mask, Predictions
+from psidebug.evidence.held_out import Floats, LabelPredictions, Mask
 from psidebug.evidence.hypotheses import Hypothesis
 from psidebug.evidence.joint_fit import GivenLabels, JointFit, fit_none_wrong, fit_some_wrong
 from psidebug.evidence.noise_rates import NoiseFit, even_rates, fit_rates, log_likelihood, with_rates
 from psidebug.evidence.predictors import Predictors
-from psidebug.slices.slices import Slice
+from psidebug.slices.conditions import Slice
+from psidebug.slices.find import searchable, slices_by_label_share, slices_by_score
 from psidebug.task.labels import Codes
 from psidebug.task.task import Task
+from psidebug.training.trainer import Trainer
+
+Tick = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +46,7 @@ class Contest:
     """A prior (N, K) that the user gave."""
     predictors: Predictors
     """Those that are worth training again."""
-    predictions: Sequence[Predictions]
+    predictions: Sequence[LabelPredictions]
     """By everyone, trained on all labels."""
     calibrated: Calibrated
     """These, calibrated on the test labels alone."""
@@ -77,7 +81,7 @@ class Contest:
 
     def undecided_in(self, own: Mask) -> GivenLabels:
         """The labels of these rows that may be wrong, in an order that does not depend on how the rows came."""
-        order = self.task.in_order_of_ids
+        order = self.task.data.in_order_of_ids
         return self.labels.at(order[(own & self.undecided)[order]])
 
 
@@ -89,9 +93,8 @@ def scattered(contest: Contest) -> Hypothesis:
 def scattered_jointly(contest: Contest, by_test_labels: Hypothesis) -> tuple[Hypothesis, float | None]:
     """Scattered errors by the joint fit, if that explains the labels; and the nats that slices must then exceed.
 
-    It knows more, and is believed where errors gain more nats than they cost. Where they do not, labels that are wrong
-    together may have taught it, and who trusts the test labels alone is the better witness; unless that one has nothing
-    to tell either, and errors gain a little. The evidence is that of the fit which says more of it.
+    It is believed where errors gain more nats than they cost. Elsewhere labels that are wrong together may have taught
+    it, and the fit by test labels alone is believed, unless that finds nothing and errors gain a little here.
     """
     if contest.stated is not None:
         return by_test_labels, None
@@ -117,7 +120,7 @@ def scattered_jointly(contest: Contest, by_test_labels: Hypothesis) -> tuple[Hyp
     return hypothesis, bar
 
 
-def predictions_without(contest: Contest, slices: Sequence[Slice]) -> list[Predictions]:
+def predictions_without(contest: Contest, slices: Sequence[Slice]) -> list[LabelPredictions]:
     """By predictors that learn from no label inside these slices, unless too little would be left."""
     inside = np.logical_or.reduce([each.everyone(contest.task) for each in slices])
     codes = contest.task.train.codes
@@ -125,12 +128,12 @@ def predictions_without(contest: Contest, slices: Sequence[Slice]) -> list[Predi
     return contest.predictors.predict(inside if enough else np.zeros_like(inside))
 
 
-def mislabelled(contest: Contest, slices: Sequence[Slice], predictions: Sequence[Predictions]) -> Hypothesis:
+def mislabelled(contest: Contest, slices: Sequence[Slice], predictions: Sequence[LabelPredictions]) -> Hypothesis:
     """These slices have rates of their own, whatever happens elsewhere; with the predictions without them."""
     return _weighed(contest, tuple(slices), calibrate(predictions, contest.task.test.codes))
 
 
-def joint_surplus(contest: Contest, accused: Hypothesis, predictions: Sequence[Predictions]) -> float:
+def joint_surplus(contest: Contest, accused: Hypothesis, predictions: Sequence[LabelPredictions]) -> float:
     """Log likelihood less charges of a hypothesis of mislabelled slices, by the joint fit of all other labels."""
     right, wrong = _joint_fits(contest, predictions, contest.undecided_in(accused.groups == 0))
     total = max(right.log_likelihood, wrong.log_likelihood - wrong.noise.charge)
@@ -138,7 +141,7 @@ def joint_surplus(contest: Contest, accused: Hypothesis, predictions: Sequence[P
     for group, each in enumerate(accused.slices, start=1):
         own = (accused.groups == group) & contest.undecided
         noise = _rates(contest, calibrated.train[own], own)
-        total += noise.log_likelihood - noise.charge - _choice(each)
+        total += noise.log_likelihood - noise.charge - each.charge
     return total
 
 
@@ -154,12 +157,71 @@ def promise(contest: Contest, suspect: Slice, by: Hypothesis) -> float:
         for group, rates in enumerate(by.rates)
         if (part := by.groups[members] == group).any()
     )
-    return alone.log_likelihood - before - _choice(suspect) - alone.charge
+    return alone.log_likelihood - before - suspect.charge - alone.charge
 
 
 def chance(parameters: int) -> float:
     """Nats that so many parameters gain by chance: χ² / 2 at its 95% point."""
     return 0.5 * float(chi2.ppf(policy.CHANCE_QUANTILE, parameters))
+
+
+def compete(
+    task: Task, trainer: Trainer, effects: Floats | None, stated: Floats | None, tick: Tick
+) -> list[Hypothesis]:
+    """Hypotheses about how the labels came about, the one with the most evidence first.
+
+    ``effects`` (N,) is what moving each label does to the test loss, by the gray box; ``stated`` (N, K) a prior that
+    the user gave. Predictors are trained anew for the slices that promise most.
+    """
+    tick("evidence", 0, 1)
+    contest = Contest.of(task, Predictors.of(task, trainer), stated)
+    first = scattered(contest)
+    tick("slices", 0, 1)
+    found = _proposed(task, first.p_wrong(contest.labels.codes), effects)
+    best_scattered, bar = scattered_jointly(contest, first)
+    hypotheses = [best_scattered]
+    for each in _promising(contest, first, found)[: policy.SLICES_WEIGHED]:
+        predictions = predictions_without(contest, [each])
+        hypothesis = mislabelled(contest, [each], predictions)
+        if bar is None or joint_surplus(contest, hypothesis, predictions) > bar:
+            hypotheses.append(hypothesis)
+    hypotheses.sort(key=lambda each: -each.surplus)
+    while (best := hypotheses[0]).slices and len(best.slices) < policy.MOST_SLICES:
+        slices = [*best.slices, *_promising(contest, best, found)[:1]]
+        if len(slices) == len(best.slices):
+            break
+        longer = mislabelled(contest, slices, predictions_without(contest, slices))
+        if not longer.surplus > best.surplus:
+            break
+        hypotheses.insert(0, longer)
+    return hypotheses
+
+
+def _proposed(task: Task, p_wrong: Floats, effects: Floats | None) -> list[Slice]:
+    """Slices by three searches: where training labels are not those of the test set, where scattered errors would be
+    thickest, and where labels have the largest effect."""
+    came = task.as_it_came  # labels that were wrong and are settled still show where others are
+    within = searchable(came)
+    found = slices_by_label_share(came, most=policy.SLICES_LISTED)
+    for scores in (p_wrong,) if effects is None else (p_wrong, effects):
+        found += slices_by_score(came, scores, most=policy.SLICES_LISTED, within=within)
+    if task.data.known is None:
+        return found
+    unsettled = [replace(each, members=each.members[~task.data.known[each.members]]) for each in found]
+    return [each for each in unsettled if len(each.members)]
+
+
+def _promising(contest: Contest, by: Hypothesis, found: list[Slice]) -> list[Slice]:
+    """Slices that gain by rates of their own, most first; of nearly the same rows one."""
+    promises = sorted(((promise(contest, each, by), -place) for place, each in enumerate(found)), reverse=True)
+    kept: list[Slice] = []
+    for gain, place in promises:
+        rows = found[-place].members
+        taken = [each.members for each in (*kept, *by.slices)]
+        overlaps = (len(np.intersect1d(rows, own)) > policy.SAME_RANGE * min(len(rows), len(own)) for own in taken)
+        if gain > 0 and not any(overlaps):
+            kept.append(found[-place])
+    return kept
 
 
 def _weighed(contest: Contest, slices: tuple[Slice, ...], calibrated: Calibrated) -> Hypothesis:
@@ -169,7 +231,7 @@ def _weighed(contest: Contest, slices: tuple[Slice, ...], calibrated: Calibrated
         groups[each.everyone(contest.task)] = number
     posterior, rates, total = np.empty((len(given), size)), [], 0.0
     calibration = chance(max(calibrated.parameters, 1)) * len(given) / len(contest.task.test)
-    charge = calibration + sum(map(_choice, slices))
+    charge = calibration + sum(each.charge for each in slices)
     for group in range(len(slices) + 1):
         own = groups == group
         logs, codes = calibrated.train[own], given[own]
@@ -216,19 +278,17 @@ def _stated_rates(logs: Floats, given: Codes, stated: Floats) -> NoiseFit:
     return NoiseFit(rates, posterior, with_rates(logs, given, rates).log_likelihood)
 
 
-def _joint_fits(contest: Contest, predictions: Sequence[Predictions], given: GivenLabels) -> tuple[JointFit, JointFit]:
+def _joint_fits(
+    contest: Contest, predictions: Sequence[LabelPredictions], given: GivenLabels
+) -> tuple[JointFit, JointFit]:
     test_codes = contest.task.test.codes
     return fit_none_wrong(predictions, test_codes, given), fit_some_wrong(predictions, test_codes, given)
 
 
-def _choice(suspect: Slice) -> float:
-    return float(np.log(suspect.looked))
-
-
 def _given(task: Task, stated: Floats | None) -> GivenLabels:
-    """The labels as they came, with those that a person has settled, and which classes the others may have.
+    """The labels as they came, those that a person has settled, and which classes the others may have.
 
-    A stated prior may rule classes out; and of a class with hardly any test rows the labels stay, and none becomes it.
+    A stated prior may rule classes out; a class with hardly any test rows keeps its labels and gets no others.
     """
     given, classes = task.train.codes, np.arange(task.encoding.size)
     possible = None if stated is None else np.asarray(stated > 0)
@@ -238,7 +298,7 @@ def _given(task: Task, stated: Floats | None) -> GivenLabels:
         possible[untested[given]] = False
         possible[:, untested] = False
         possible[np.arange(len(given)), given] = True
-    known = None if task.known is None else np.where(task.known, given, -1)
+    known = None if task.data.known is None else np.where(task.data.known, given, -1)
     if known is not None and possible is not None:
         possible |= known[:, None] == classes
     return GivenLabels(task.as_it_came.train.codes, np.arange(len(given)), known, possible)

@@ -19,7 +19,7 @@ from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.linear_model import LogisticRegression
 
 from psidebug import policy
-from psidebug.graybox.logistic.design import Design
+from psidebug.graybox.logistic.design import DesignMatrix
 from psidebug.graybox.logistic.left_out import left_out_scores, possible
 from psidebug.graybox.logistic.reading import objective_of
 from psidebug.margins import log_shares
@@ -39,7 +39,7 @@ MOST_ROWS = 8_000
 
 
 @dataclass(frozen=True, eq=False)
-class Predictions:
+class LabelPredictions:
     """Log probabilities of the true label of every row, by one predictor that did not see the row's own label."""
 
     name: str
@@ -59,7 +59,7 @@ class Folds:
     @classmethod
     def of(cls, task: Task) -> Folds:
         """By chance, but the same whatever order the rows came in."""
-        rng, order = np.random.default_rng(task.seed), task.in_order_of_ids
+        rng, order = np.random.default_rng(task.seed), task.data.in_order_of_ids
         train = np.empty(len(order), dtype=np.intp)
         train[order] = _folds(task.train.codes[order], rng)
         return cls(train, _folds(task.test.codes, rng))
@@ -90,7 +90,7 @@ class Recipe:
 
     def lesson(self, train: Mask, test: Mask) -> Lesson:
         """From the rows that it may see; only training rows have weights, and only the user's learner takes them."""
-        task, order = self.task, self.task.in_order_of_ids
+        task, order = self.task, self.task.data.in_order_of_ids
         rows = order[train[order] & (self.learns_from != "test")]
         held = np.flatnonzero(test & (self.learns_from != "training"))
         if not self.all_rows:
@@ -100,7 +100,7 @@ class Recipe:
             return Lesson(rows, held, stacked(take(self.train, rows), take(self.test, held)), codes, None)
         if self.learns_from == "test":
             return Lesson(rows, held, take(self.test, held), codes, None)
-        weights = None if task.sample_weight is None else task.sample_weight[rows]
+        weights = None if task.data.sample_weight is None else task.data.sample_weight[rows]
         return Lesson(rows, held, take(self.train, rows), codes, weights)
 
     def fitted(self, trainer: Trainer, lesson: Lesson) -> Any:
@@ -166,7 +166,7 @@ def leave_one_out(model: LogisticRegression, lesson: Lesson, task: Task) -> Floa
     # The objective is read from a whole task, of which it takes labels, weights and encoding.
     data = replace(task.data, train=LabelledSet(lesson.features, lesson.codes), sample_weight=lesson.weights)
     trained = replace(task, data=data)
-    design = Design(lesson.features, intercept=bool(model.fit_intercept))
+    design = DesignMatrix(lesson.features, intercept=bool(model.fit_intercept))
     scores = left_out_scores(objective_of(model, trained), design, lesson.codes)
     return np.column_stack([np.zeros(len(scores)), scores]) if scores.shape[1] == 1 else scores
 

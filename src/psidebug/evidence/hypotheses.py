@@ -14,7 +14,7 @@ from psidebug import policy
 from psidebug.evidence.calibration import Calibrated
 from psidebug.evidence.held_out import Floats, Mask, Rows
 from psidebug.evidence.noise_rates import fit_rates
-from psidebug.slices.slices import Slice
+from psidebug.slices.conditions import Slice
 from psidebug.task.labels import Codes
 
 
@@ -37,10 +37,7 @@ class Hypothesis:
     charge: float
     """Nats that it has to gain: the penalty for its complexity."""
     possible: Mask | None = field(default=None, repr=False)
-    """(N, K): which classes each true label may have; None if any.
-
-    A stated prior may rule some out; and labels of a class without test rows stay as they are.
-    """
+    """(N, K): which classes each true label may have; None if any."""
     stated: bool = False
     """Whether the rates outside the slices were stated, not learned."""
     miscalibration: float = 0.0
@@ -58,10 +55,7 @@ class Hypothesis:
 
     @property
     def accused(self) -> tuple[Slice, ...]:
-        """The slices with labels that are probably wrong.
-
-        The others are exceptions: where labels are wrong elsewhere, or in a broader slice, in these they are right.
-        """
+        """The slices with labels that are probably wrong; the others are right where labels elsewhere are not."""
         wrong = [float((self.posterior[each.members, each.given] < 0.5).mean()) for each in self.slices]
         return tuple(each for each, share in zip(self.slices, wrong, strict=True) if share >= policy.ACCUSED)
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from psidebug.evidence.calibration import Calibrated, calibrate
-from psidebug.evidence.held_out import Floats, Mask, Predictions, Rows, few
+from psidebug.evidence.held_out import Floats, LabelPredictions, Mask, Rows, few
 from psidebug.evidence.noise_rates import (
     START,
     NoiseFit,
@@ -85,7 +85,7 @@ class JointFit:
         return cls(calibrated, noise, noise.log_likelihood + log_likelihood(calibrated.test, test_codes))
 
 
-def fit_none_wrong(predictions: Sequence[Predictions], test_codes: Codes, given: GivenLabels) -> JointFit:
+def fit_none_wrong(predictions: Sequence[LabelPredictions], test_codes: Codes, given: GivenLabels) -> JointFit:
     """No label is wrong: R = 1, and calibration learns from all."""
     right = np.eye(predictions[0].test.shape[1])
     some, of_these = sampled(given, predictions)
@@ -93,20 +93,22 @@ def fit_none_wrong(predictions: Sequence[Predictions], test_codes: Codes, given:
     return JointFit.of(calibrated, with_rates(calibrated.train[given.rows], given.codes, right), test_codes)
 
 
-def fit_some_wrong(predictions: Sequence[Predictions], test_codes: Codes, given: GivenLabels) -> JointFit:
+def fit_some_wrong(predictions: Sequence[LabelPredictions], test_codes: Codes, given: GivenLabels) -> JointFit:
     """Some labels are wrong, at even rates unless uneven ones say clearly more."""
     even, free = (_in_turns(predictions, test_codes, given, even=even) for even in (True, False))
     return free if uneven_are_better(even.noise, free.noise, free.log_likelihood - even.log_likelihood) else even
 
 
-def sampled(given: GivenLabels, predictions: Sequence[Predictions]) -> tuple[GivenLabels, list[Predictions]]:
+def sampled(given: GivenLabels, predictions: Sequence[LabelPredictions]) -> tuple[GivenLabels, list[LabelPredictions]]:
     """As many labels as calibration needs to learn from, and the predictions of these alone."""
     some = given.at(few(np.arange(len(given.rows)), 0))
-    of_these = [Predictions(each.name, each.train[some.rows], each.test) for each in predictions]
+    of_these = [LabelPredictions(each.name, each.train[some.rows], each.test) for each in predictions]
     return replace(some, rows=np.arange(len(some.rows))), of_these
 
 
-def _in_turns(predictions: Sequence[Predictions], test_codes: Codes, given: GivenLabels, *, even: bool) -> JointFit:
+def _in_turns(
+    predictions: Sequence[LabelPredictions], test_codes: Codes, given: GivenLabels, *, even: bool
+) -> JointFit:
     some, of_these = sampled(given, predictions)
     rates, before = even_rates(predictions[0].test.shape[1], START), -np.inf
     calibrated = calibrate(of_these, test_codes, some.likelihood(rates))

@@ -27,8 +27,8 @@ from psidebug.errors import LearnerFailed, UnsupportedLearner
 from psidebug.evidence.held_out import (
     Folds,
     HeldOut,
+    LabelPredictions,
     Mask,
-    Predictions,
     Recipe,
     can_leave_one_out,
     in_one_fit,
@@ -59,14 +59,14 @@ class Predictor:
     """None if that is not possible."""
     held_out: HeldOut = leave_one_out
 
-    def predict(self, trainer: Trainer, folds: Folds, excluded: Mask) -> Predictions:
+    def predict(self, trainer: Trainer, folds: Folds, excluded: Mask) -> LabelPredictions:
         """All rows, without the labels of the excluded training rows (N,)."""
         if (recipe := self.for_one_fit) is not None:
             lesson = recipe.lesson(~excluded, np.ones(len(folds.test), dtype=bool))
             if self.held_out is not leave_one_out or soon_left_out(lesson, recipe.task.encoding.size):
                 with suppress(UnsupportedLearner):
-                    return Predictions(self.name, *in_one_fit(recipe, trainer, lesson, self.held_out))
-        return Predictions(self.name, *out_of_fold(self.for_folds, trainer, folds, excluded))
+                    return LabelPredictions(self.name, *in_one_fit(recipe, trainer, lesson, self.held_out))
+        return LabelPredictions(self.name, *out_of_fold(self.for_folds, trainer, folds, excluded))
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,8 +77,8 @@ class Predictors:
     trainer: Trainer
     folds: Folds
     everyone: tuple[Predictor, ...]
-    _unchanging: dict[str, Predictions] = field(default_factory=dict)
-    """Predictions from test labels alone, made once."""
+    _unchanging: dict[str, LabelPredictions] = field(default_factory=dict)
+    """LabelPredictions from test labels alone, made once."""
 
     @classmethod
     def of(cls, task: Task, trainer: Trainer, folds: Folds | None = None) -> Predictors:
@@ -93,7 +93,7 @@ class Predictors:
         """The others."""
         return replace(self, everyone=tuple(each for each in self.everyone if each.name not in names))
 
-    def predict(self, excluded: Mask) -> list[Predictions]:
+    def predict(self, excluded: Mask) -> list[LabelPredictions]:
         """By everyone who can be trained without the labels of the excluded training rows (N,).
 
         If nobody can, a uniform prediction: calibration then makes the shares of the classes of it.
@@ -104,23 +104,17 @@ class Predictors:
                 made.append(self._unchanging.get(each.name) or each.predict(self.trainer, self.folds, excluded))
                 if each.for_folds.learns_from == "test":
                     self._unchanging[each.name] = made[-1]
-        return made or [self._uniform()]
-
-    def _uniform(self) -> Predictions:
         size = self.task.encoding.size
-        train, test = (np.full((len(each), size), -np.log(size)) for each in (self.task.train, self.task.test))
-        return Predictions("uniform", train, test)
+        uniform = (np.full((len(each), size), -np.log(size)) for each in (self.task.train, self.task.test))
+        return made or [LabelPredictions("uniform", *uniform)]
 
 
 def _own(task: Task, train: Any, test: Any) -> list[Predictor]:
     """The user's learner; in one fit if labels have no part in what comes before its final estimator."""
     final, whole = learners.final_step(task.learner), None
     folded = Recipe(task, task.learner, task.train.features, task.test.features, "training", all_rows=True)
-    if (
-        train is not None
-        and can_leave_one_out(final)
-        and (final is task.learner or task.seen_in_every_world is not None)
-    ):
+    blind = final is task.learner or task.seen_in_every_world is not None
+    if blind and train is not None and can_leave_one_out(final):
         whole = replace(folded, estimator=final, train=train, test=test)
     whole_on_test = None if whole is None else replace(whole, learns_from="test")
     on_test = Predictor(OWN_ON_TEST, replace(folded, learns_from="test"), whole_on_test)

@@ -19,12 +19,10 @@ from psidebug.task.learner import final_step
 from psidebug.task.task import Task
 
 
-def graybox_for(task: Task, name: str = "auto") -> GrayBox:
+def graybox_for(task: Task, name: Any = "auto") -> GrayBox:
     """The gray box of this name; ``"auto"`` is the first that knows the learner, and a surrogate if none does.
 
-    Raises :class:`UnknownOption` for a name that is not there and :class:`UnsupportedLearner` if the learner has no
-    gray box of the wanted kind; a gray box asked for by name also :class:`LearnerMismatch` or :class:`NoBestFit`, where
-    ``"auto"`` takes a surrogate and says why.
+    One asked for by name raises :class:`LearnerMismatch` or :class:`NoBestFit` where ``"auto"`` takes a surrogate.
     """
     check_name(name)
     return GRAYBOXES[name](task)

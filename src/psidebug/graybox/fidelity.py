@@ -24,6 +24,7 @@ rows were permuted 1 in 300. Single flips are told, not judged: trees reshuffle 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -88,12 +89,13 @@ class Fidelity:
     def __str__(self) -> str:
         if np.isnan(self.gains):
             return f"the fidelity of {self.graybox!r} could not be measured, so its ranking is a guess"
+        labels = "1 label" if self.labels == 1 else f"{self.labels} labels"
         told = (
             f"against retraining ({self.fits} fits) the gains that {self.graybox!r} predicts for {self.groups.worlds} "
-            f"groups of {_counted(self.labels)} correlate {self.gains:.2f} with the real ones, and the changes of "
-            f"margins {self.groups.rank_correlation:.2f} (single labels {self.singles.rank_correlation:.2f}); real "
-            f"changes are {self.groups.slope:.2g} times the predicted ones, and {self.groups.sign_agreement:.0%} of "
-            f"test points on the predicted side"
+            f"groups of {labels} correlate {self.gains:.2f} with the real ones, and the changes of margins "
+            f"{self.groups.rank_correlation:.2f} (single labels {self.singles.rank_correlation:.2f}); real changes are "
+            f"{self.groups.slope:.2g} times the predicted ones, and {self.groups.sign_agreement:.0%} of test points on "
+            f"the predicted side"
         )
         if self.trustworthy:
             return told
@@ -197,17 +199,13 @@ def _retrained(retrain: Retrain, worlds: Worlds) -> tuple[Worlds, Floats]:
     try:
         return worlds, retrain.margins(worlds)
     except LearnerFailed:  # for instance too few rows of a class for the learner's own cross-validation
-        good = [world for world in worlds if _trains(retrain, world)]
+        good = []
+        for world in worlds:
+            with suppress(LearnerFailed):
+                retrain.margins(world[None])
+                good.append(world)
         possible = np.array(good, dtype=np.intp).reshape(len(good), worlds.shape[1])
         return possible, retrain.margins(possible)
-
-
-def _trains(retrain: Retrain, world: Codes) -> bool:
-    try:
-        retrain.margins(world[None])
-    except LearnerFailed:
-        return False
-    return True
 
 
 def _agreement(predicted: Floats, real: Floats, actual: Floats, *, about_mean: bool) -> Agreement:
@@ -238,7 +236,3 @@ def _correlation(left: Floats, right: Floats) -> float:
 def _rank_correlation(left: Floats, right: Floats) -> float:
     """Spearman's: Pearson's of the ranks."""
     return _correlation(rankdata(left), rankdata(right))
-
-
-def _counted(labels: int) -> str:
-    return "1 label" if labels == 1 else f"{labels} labels"

@@ -16,8 +16,7 @@ from psidebug.errors import LearnerFailed, UnknownOption
 from psidebug.graybox.protocol import Floats, Worlds
 from psidebug.task.labels import Codes
 from psidebug.task.task import Task
-from psidebug.training.backends import Here, Processes, WhenItPays
-from psidebug.training.trainer import KEPT_BYTES, Trainer
+from psidebug.training.trainer import KEPT_BYTES, Here, Processes, Trainer, WhenItPays
 
 
 class Retrain:
@@ -32,7 +31,7 @@ class Retrain:
         if workers is not None and (not isinstance(workers, int) or workers < 1):
             raise UnknownOption(f"workers takes a number of processes from 1, or None, not {workers!r}.")
         backend = WhenItPays() if workers is None else Here() if workers == 1 else Processes(workers)
-        if task.validation is not None:  # nobody asks a gray box about those rows
+        if task.data.validation is not None:  # nobody asks a gray box about those rows
             task = replace(task, data=replace(task.data, validation=None))
         self._task = task
         self._trainer = Trainer(task, backend=backend, one_thread=True, kept_bytes=kept_bytes)

@@ -132,11 +132,9 @@ def _of_unit_length(of: str, train: Any, test: Any) -> Embedding:
 
 
 def _stand_in(task: Task, rows: Embedding) -> Task:
-    """The same task, the learner replaced by a logistic regression on the embedded rows.
-
-    Weights are brought to a mean of 1: for most learners their unit means nothing, beside a penalty it would.
-    """
-    weights = None if task.sample_weight is None else task.sample_weight / task.sample_weight.mean()
+    """The same task, the learner replaced by a logistic regression on the embedded rows."""
+    # Weights get a mean of 1: for most learners their unit means nothing, beside a penalty it would.
+    weights = None if task.data.sample_weight is None else task.data.sample_weight / task.data.sample_weight.mean()
     labels = task.encoding.native[task.train.codes]
     model = Trainer(task).fit(LogisticRegression(max_iter=1000), rows.train, labels, weights)
     train, test = LabelledSet(rows.train, task.train.codes), LabelledSet(rows.test, task.test.codes)

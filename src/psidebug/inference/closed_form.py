@@ -101,7 +101,11 @@ def _mostly_saddle_point(inversion: Inversion) -> tuple[Tails, Floats]:
     # the worst of a few hundred rows is not the worst of all: twice as much is stated
     error = np.full(len(first), 2.0 * float(deviation.max(initial=0.0)))
     error[top] = top_error
-    return _merged(len(first), (top, best), (rest, interpolated(slice(None)))), error
+    merged = Tails(np.empty(len(first)), np.empty((1, len(first))), np.empty((1, len(first))), np.empty(len(first)))
+    for rows, tails in ((top, best), (rest, interpolated(slice(None)))):
+        merged.kept[rows], merged.log_scale[rows] = tails.kept, tails.log_scale
+        merged.moved[:, rows], merged.turned[:, rows] = tails.moved, tails.turned
+    return merged, error
 
 
 class _Curve:
@@ -125,12 +129,3 @@ def _spread(values: Floats, count: int) -> Rows:
     ordered = some[np.argsort(values[some], kind="stable")]
     chosen = ordered[np.unique(np.linspace(0, len(ordered) - 1, count).astype(np.intp))]
     return np.asarray(chosen[np.concatenate([[True], np.diff(values[chosen]) > 0])])
-
-
-def _merged(size: int, *parts: tuple[Rows, Tails]) -> Tails:
-    width = len(parts[0][1].moved)
-    merged = Tails(np.empty(size), np.empty((width, size)), np.empty((width, size)), np.empty(size))
-    for rows, tails in parts:
-        merged.kept[rows], merged.log_scale[rows] = tails.kept, tails.log_scale
-        merged.moved[:, rows], merged.turned[:, rows] = tails.moved, tails.turned
-    return merged

@@ -89,17 +89,15 @@ def lattice_step(effects: Floats) -> float | None:
     sizes = np.abs(effects[effects != 0])
     if len(sizes) == 0:
         return None
-    largest = float(sizes.max())
-    step = largest
-    for size in sizes[:64].tolist():
-        step = _common_divisor(step, size, 1e-9 * largest)
-        if step < COARSEST * largest:
-            return None
-    for size in np.unique(sizes).tolist() if not _multiples(sizes, step) else ():
-        step = _common_divisor(step, size, 1e-9 * largest)
-        if step < COARSEST * largest:
-            return None
-    return step if _multiples(sizes, step) else None
+    step = largest = float(sizes.max())
+    for some in (sizes[:64], np.unique(sizes)):  # the first are enough to tell, most of the time
+        for size in some.tolist():
+            step = _common_divisor(step, size, 1e-9 * largest)
+            if step < COARSEST * largest:
+                return None
+        if _multiples(sizes, step):
+            return step
+    return None
 
 
 def _multiples(sizes: Floats, step: float) -> bool:

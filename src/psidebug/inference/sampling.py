@@ -10,7 +10,7 @@ import numpy as np
 
 from psidebug.errors import NoWorldWithout
 from psidebug.inference.estimates import Estimates, wilson_interval
-from psidebug.priors import Codes, Prior
+from psidebug.priors import Codes, Floats, Prior
 from psidebug.program.expressions import Learner
 from psidebug.program.interpreter import finish, start
 from psidebug.program.paper import LABELS, sufficiency
@@ -20,21 +20,15 @@ from psidebug.symptoms import Symptom
 BLOCK = 1024
 
 
-class _Counted:
-    """A learner that counts the worlds it was asked about."""
-
-    def __init__(self, learner: Learner) -> None:
-        self._learner = learner
-        self.calls = 0
-
-    def __call__(self, worlds: Codes) -> np.ndarray:
-        self.calls += len(worlds)
-        return self._learner(worlds)
-
-
 def sampling(prior: Prior, learner: Learner, symptom: Symptom, *, worlds: int, rng: np.random.Generator) -> Estimates:
     """PS of every label by forward sampling of the shared-sample program from ``worlds`` draws of p_T."""
-    counted = _Counted(learner)
+    calls = 0
+
+    def counted(asked: Codes) -> Floats:
+        nonlocal calls
+        calls += len(asked)
+        return learner(asked)
+
     program = reuse_samples(sufficiency(prior, counted, symptom))
     trials, successes, gone = np.zeros(prior.size), np.zeros(prior.size), 0
     moved = np.zeros((prior.size, prior.classes))
@@ -69,6 +63,6 @@ def sampling(prior: Prior, learner: Learner, symptom: Symptom, *, worlds: int, r
         log_p_without=float(np.log(gone / worlds)),
         engine="sampling",
         reason=f"{gone:,} of {worlds:,} sampled worlds were free of the symptom",
-        learner_calls=counted.calls,
+        learner_calls=calls,
         warnings=guessed if few else (),
     )

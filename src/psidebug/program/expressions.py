@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -47,32 +47,41 @@ class State:
         return replace(self, variables={**self.variables, name: value})
 
 
-class Expression(ABC):
-    """Something with a value in every world."""
+class Node:
+    """An expression or a statement."""
+
+    shown: ClassVar[str]
+    """How it is printed, by its fields."""
 
     @property
     def about_index(self) -> bool:
-        """Whether it, or a part of it, mentions the index i, so that its value cannot be shared between labels."""
-        return any(part.about_index for part in parts(self) if isinstance(part, Expression))
+        """Whether it, or a part of it, mentions the index i, so that its work cannot be shared between labels."""
+        return any(getattr(part, "about_index", False) for part in self.made_of())
+
+    def made_of(self) -> Iterator[object]:
+        """The values of its fields."""
+        for value in vars(self).values():
+            yield from value if isinstance(value, tuple) else (value,)
+
+    def __str__(self) -> str:
+        return self.shown.format(**vars(self))
+
+
+class Expression(Node, ABC):
+    """Something with a value in every world."""
+
+    variables_in: tuple[str, ...] = ()
+    """Fields that name a variable."""
 
     @property
     def reads(self) -> frozenset[str]:
         """The variables it is computed from."""
         own = {getattr(self, field) for field in self.variables_in}
-        return frozenset(own).union(*(part.reads for part in parts(self) if isinstance(part, Expression)))
-
-    variables_in: tuple[str, ...] = ()
-    """Fields that name a variable."""
+        return frozenset(own).union(*(part.reads for part in self.made_of() if isinstance(part, Expression)))
 
     @abstractmethod
     def evaluate(self, state: State) -> Array:
         """Its value in each world of the state."""
-
-
-def parts(node: object) -> Iterator[object]:
-    """What an expression or a statement is made of."""
-    for value in vars(node).values():
-        yield from value if isinstance(value, tuple) else (value,)
 
 
 @dataclass(frozen=True)
@@ -81,13 +90,11 @@ class Variable(Expression):
 
     name: str
     variables_in = ("name",)
+    shown = "{name}"
 
     def evaluate(self, state: State) -> Array:
         """The variable's value."""
         return state.variables[self.name]
-
-    def __str__(self) -> str:
-        return self.name
 
 
 @dataclass(frozen=True)
@@ -95,27 +102,23 @@ class Constant(Expression):
     """The same number in every world."""
 
     value: float
+    shown = "{value:g}"
 
     def evaluate(self, state: State) -> Array:
         """The number, once per world."""
         return np.full(len(state.worlds), self.value)
 
-    def __str__(self) -> str:
-        return f"{self.value:g}"
-
 
 @dataclass(frozen=True)
-class Not(Expression):
+class Negation(Expression):
     """¬e."""
 
     part: Expression
+    shown = "¬{part}"
 
     def evaluate(self, state: State) -> Array:
         """Negation."""
         return np.asarray(~self.part.evaluate(state).astype(bool))
-
-    def __str__(self) -> str:
-        return f"¬{self.part}"
 
 
 @dataclass(frozen=True)
@@ -154,13 +157,11 @@ class LabelDiffers(Expression):
     given: npt.NDArray[np.intp]
     about_index = True
     variables_in = ("labels",)
+    shown = "{labels}_i ≠ y^i"
 
     def evaluate(self, state: State) -> Array:
         """Comparison of label i with its given value."""
         return np.asarray(state.variables[self.labels][:, state.index] != self.given[state.index])
-
-    def __str__(self) -> str:
-        return f"{self.labels}_i ≠ y^i"
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,13 +170,11 @@ class GivenLabel(Expression):
 
     given: Codes
     about_index = True
+    shown = "y^i"
 
     def evaluate(self, state: State) -> Array:
         """The code, once per world."""
         return np.full(len(state.worlds), self.given[state.index])
-
-    def __str__(self) -> str:
-        return "y^i"
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,14 +185,12 @@ class LogRatio(Expression):
     target: Prior
     drawn_from: Prior
     variables_in = ("labels",)
+    shown = "log p_T({labels}) - log q({labels})"
 
     def evaluate(self, state: State) -> Array:
         """Difference of the log probabilities of each world."""
         worlds = state.variables[self.labels]
         return self.target.log_probability(worlds) - self.drawn_from.log_probability(worlds)
-
-    def __str__(self) -> str:
-        return f"log p_T({self.labels}) - log q({self.labels})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,13 +201,11 @@ class Learned(Expression):
     labels: str
     name: str = "𝒜"
     variables_in = ("labels",)
+    shown = "{name}(Γ)"
 
     def evaluate(self, state: State) -> Array:
         """Margins in each world."""
         return self.learner(state.variables[self.labels])
-
-    def __str__(self) -> str:
-        return f"{self.name}(Γ)"
 
 
 @dataclass(frozen=True)
@@ -220,10 +215,8 @@ class Shows(Expression):
     symptom: Symptom
     classifier: str
     variables_in = ("classifier",)
+    shown = "φ({classifier})"
 
     def evaluate(self, state: State) -> Array:
         """Whether the symptom holds in each world."""
         return self.symptom.holds(state.variables[self.classifier])
-
-    def __str__(self) -> str:
-        return f"φ({self.classifier})"

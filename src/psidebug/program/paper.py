@@ -11,7 +11,7 @@ from psidebug.program.expressions import (
     LabelDiffers,
     Learned,
     Learner,
-    Not,
+    Negation,
     Pair,
     Shows,
     Variable,
@@ -44,7 +44,7 @@ def sufficiency(prior: Prior, learner: Learner, symptom: Symptom) -> Program:
             Sample(LABELS, Labels(prior)),
             Observe(LabelDiffers(LABELS, prior.given)),
             Let("c", Learned(learner, LABELS)),
-            Observe(Not(Shows(symptom, "c"))),
+            Observe(Negation(Shows(symptom, "c"))),
             Intervene(LABELS, GivenLabel(prior.given)),
             Let("c′", Learned(learner, LABELS)),
             Return(Shows(symptom, "c′")),
@@ -63,7 +63,7 @@ def shared_as_printed(prior: Prior, learner: Learner, symptom: Symptom) -> Progr
         (
             Sample(LABELS, Labels(prior)),
             Let("c", Learned(learner, LABELS)),
-            Observe(Not(Shows(symptom, "c"))),
+            Observe(Negation(Shows(symptom, "c"))),
             If(
                 LabelDiffers(LABELS, prior.given),
                 (

@@ -6,16 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from psidebug.program.distributions import Distribution
-from psidebug.program.expressions import Expression, parts
+from psidebug.program.expressions import Expression, Node
 
 
-class Statement:
+class Statement(Node):
     """One step of a program."""
-
-    @property
-    def about_index(self) -> bool:
-        """Whether it, or a part of it, mentions the index i, so that its work cannot be shared between labels."""
-        return any(getattr(part, "about_index", False) for part in parts(self))
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,9 +19,7 @@ class Sample(Statement):
 
     target: str
     distribution: Distribution
-
-    def __str__(self) -> str:
-        return f"{self.target} := sample({self.distribution});"
+    shown = "{target} := sample({distribution});"
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,9 +28,7 @@ class Let(Statement):
 
     target: str
     value: Expression
-
-    def __str__(self) -> str:
-        return f"{self.target} := {self.value};"
+    shown = "{target} := {value};"
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,9 +36,7 @@ class Observe(Statement):
     """observe(e): worlds where e is false are blocked."""
 
     condition: Expression
-
-    def __str__(self) -> str:
-        return f"observe({self.condition});"
+    shown = "observe({condition});"
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +44,7 @@ class Factor(Statement):
     """factor(e): the world's weight is multiplied by exp(e)."""
 
     log_weight: Expression
-
-    def __str__(self) -> str:
-        return f"factor({self.log_weight});"
+    shown = "factor({log_weight});"
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,9 +54,7 @@ class Intervene(Statement):
     labels: str
     value: Expression
     about_index = True
-
-    def __str__(self) -> str:
-        return f"{self.labels}_i := {self.value};"
+    shown = "{labels}_i := {value};"
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +63,7 @@ class If(Statement):
 
     condition: Expression
     body: tuple[Statement, ...]
-
-    def __str__(self) -> str:
-        return f"if ({self.condition})"
+    shown = "if ({condition})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,9 +71,7 @@ class Return(Statement):
     """return(e)."""
 
     value: Expression
-
-    def __str__(self) -> str:
-        return f"return({self.value});"
+    shown = "return({value});"
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,11 +36,7 @@ def reuse_samples(program: Program) -> Program:
 
 
 def replace_learner(program: Program, graybox: Learner, name: str = "Â") -> Program:
-    """The learner 𝒜 replaced by its gray box Â wherever it is called.
-
-    The meaning is unchanged exactly where the gray box gives the symptom that the learner gives; fidelity measures how
-    far that holds.
-    """
+    """The learner 𝒜 replaced by its gray box Â; the meaning is unchanged where both give the same symptom."""
 
     def swapped(expression: Expression) -> Expression:
         return replace(expression, learner=graybox, name=name) if isinstance(expression, Learned) else expression
@@ -49,10 +45,7 @@ def replace_learner(program: Program, graybox: Learner, name: str = "Â") -> Pro
 
 
 def tilt_prior(program: Program, drawn_from: Prior) -> Program:
-    """Draw worlds from q instead of p_T, and give each the weight p_T/q that undoes it.
-
-    The meaning is unchanged as long as q is positive wherever p_T is.
-    """
+    """Draw worlds from q, which must be positive where p_T is, and give each the weight p_T/q that undoes it."""
     statements: list[Statement] = []
     for statement in program.statements:
         if isinstance(statement, Sample) and isinstance(statement.distribution, Labels):

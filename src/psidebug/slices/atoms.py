@@ -18,12 +18,11 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from psidebug import policy
-from psidebug.slices.conditions import UNNAMED, Condition, Home, Plain, coded, missing, words_of
+from psidebug.slices.conditions import UNNAMED, Condition, Home, Ints, Plain, coded, missing, words_of
 from psidebug.slices.ranges import cut
 from psidebug.task.tables import Column, Table, column_of, columns
 
 Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.intp]
 
 MOST_ATOMS = 20_000
 """Numbers are cut less finely where there are so many columns that their ranges would be more than this."""

@@ -1,4 +1,5 @@
-"""A condition on one column: in words for a person, as plain data for a file, and evaluated on any table."""
+"""A condition on one column: in words for a person, as plain data for a file, and evaluated on any table; and slices,
+training rows that meet conditions and carry the same given label."""
 
 from __future__ import annotations
 
@@ -9,13 +10,16 @@ from typing import Any, Literal, cast
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from scipy.stats import norm
 from sklearn.feature_extraction.text import CountVectorizer
 
 from psidebug.task.tables import Column, Table, column_of, is_missing
+from psidebug.task.task import Task
 
 Operator = Literal["=", "≠", "≤", ">", "between", "contains", "missing"]
 Home = Literal["features", "metadata", "rows"]
 Plain = str | int | float | bool
+Ints = npt.NDArray[np.intp]
 Mask = npt.NDArray[np.bool_]
 
 UNNAMED: dict[Home, str] = {"features": "x", "metadata": "m", "rows": "row"}
@@ -57,13 +61,9 @@ class Condition:
 
     def holds(self, table: Table) -> Mask:
         """Where the condition holds, in a table with the columns of its home; for row ids the array of ids."""
-        return self.holds_in(self.column_in(table))
-
-    def column_in(self, table: Table) -> Column:
-        """The column that the condition is about."""
         if self.home == "rows":
-            return Column(self.column, np.asarray(table))
-        return column_of(table, self.column, unnamed=UNNAMED[self.home])
+            return self.holds_in(Column(self.column, np.asarray(table)))
+        return self.holds_in(column_of(table, self.column, unnamed=UNNAMED[self.home]))
 
     def holds_in(self, column: Column) -> Mask:
         """Where the condition holds in its column."""
@@ -72,7 +72,8 @@ class Condition:
         if self.operator == "contains":
             return _contains(column.values, str(self.values[0]))
         if column.dated:
-            return self._compared([_at_precision(column.values, str(value)) for value in self.values])
+            bounds = [np.datetime64(str(value)) for value in self.values]
+            return self._compared([(column.values.astype(bound.dtype), bound) for bound in bounds])
         if self.operator == "=" and not column.numeric:
             codes, distinct = coded(column.values)
             return np.asarray(codes == distinct.get(self.values[0], -2))
@@ -95,6 +96,51 @@ class Condition:
                 upper_values, upper = sides[1]
                 result = (values >= bound) & (upper_values <= upper)
         return cast(Mask, result)
+
+
+@dataclass(frozen=True, eq=False)
+class Slice:
+    """Training rows that meet one to three conditions and carry the same given label."""
+
+    conditions: tuple[Condition, ...]
+    given: int
+    members: Ints
+    z: float
+    """How far its rows stand out among all rows with this label, in standard errors."""
+    log_p_value: float = 0.0
+    """Logarithm of the probability that chance gives such a z somewhere among all that were looked at; at most 0."""
+    looked: int = 1
+    """How many conditions × labels it was chosen from."""
+
+    @classmethod
+    def of(cls, conditions: tuple[Condition, ...], given: int, members: Ints, z: float, looked: int) -> Slice:
+        """With its p-value: P(Z > z) × the number looked at."""
+        return cls(conditions, given, members, z, min(0.0, float(norm.logsf(z) + np.log(looked))), looked)
+
+    @property
+    def condition(self) -> str:
+        """The conditions in words."""
+        return " and ".join(map(str, self.conditions))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of all conditions."""
+        return tuple(condition.column for condition in self.conditions)
+
+    @property
+    def charge(self) -> float:
+        """Nats for choosing it among all that were looked at."""
+        return float(np.log(self.looked))
+
+    @property
+    def p_value(self) -> float:
+        """exp(log_p_value): 0 where that is too small for a number."""
+        return float(np.exp(self.log_p_value))
+
+    def everyone(self, task: Task) -> Mask:
+        """The training rows that meet the conditions, whatever their label."""
+        held = [condition.holds(task.data.home(condition.home)) for condition in self.conditions]
+        return np.asarray(np.logical_and.reduce(held))
 
 
 def missing(column: Column) -> Mask:
@@ -149,11 +195,6 @@ def _contains(texts: npt.NDArray[Any], word: str) -> Mask:
     whole = re.compile(rf"\b{re.escape(word)}\b")
     lowered = (text.lower() if isinstance(text, str) else "" for text in texts)
     return np.array([word in text and bool(whole.search(text)) for text in lowered], dtype=bool)
-
-
-def _at_precision(dates: npt.NDArray[Any], written: str) -> tuple[npt.NDArray[Any], np.datetime64]:
-    bound = np.datetime64(written)
-    return dates.astype(bound.dtype), bound
 
 
 def _numbers(column: Column) -> npt.NDArray[np.float64]:

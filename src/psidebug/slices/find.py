@@ -12,10 +12,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from psidebug import policy
-from psidebug.slices.atoms import Atoms, Floats, Ints, atoms_of, atoms_of_both
+from psidebug.slices.atoms import Atoms, Floats, atoms_of, atoms_of_both
+from psidebug.slices.conditions import Ints, Slice
 from psidebug.slices.scores import LabelShareScore, MeanScore, Spread
 from psidebug.slices.search import Score, beam_search, distinct, worth_of
-from psidebug.slices.slices import Slice
 from psidebug.task.labels import Codes
 from psidebug.task.tables import Table, take
 from psidebug.task.task import Task
@@ -40,7 +40,7 @@ class Searchable:
 def searchable(task: Task, *, least: int = policy.LEAST_ROWS_OF_A_SLICE) -> Searchable:
     """What :func:`slices_by_score` searches; it does not depend on the labels."""
     rows = searched_rows(task)
-    metadata = None if task.metadata is None else take(task.metadata, rows)
+    metadata = None if task.data.metadata is None else take(task.data.metadata, rows)
     return Searchable(rows, atoms_of(take(task.train.features, rows), metadata, task.rows[rows], least=least), least)
 
 
@@ -97,9 +97,8 @@ def _ordered(slices: list[Slice]) -> list[Slice]:
 def clipped(scores: Floats, codes: Codes) -> Floats:
     """The scores, those of each label kept within median ± 2 (q90 - q10) / 2.56, that is 2 s for normal ones.
 
-    Effects on a loss have heavy tails: of raw ones three extreme rows that share a rare word outweigh two hundred that
-    share the guilty one. (Ranks would do as well, but not tell a few high scores among many equal ones from noise.)
-    What is no finite number is as low as the lowest.
+    Effects on a loss have heavy tails: three extreme rows with a rare word would outweigh two hundred with the guilty
+    one. (Ranks cannot tell a few high scores among many equal ones from noise.) What is not finite counts as lowest.
     """
     kept = np.array(scores, dtype=np.float64)
     finite = np.isfinite(kept)
@@ -125,11 +124,11 @@ def _measured(found: Slice, task: Task, values: Floats) -> Slice:
 def searched_rows(task: Task) -> Ints:
     """Positions of the rows to search: all, or as many as can be held, by chance but always the same."""
     rows = len(task.train)
-    tables = [task.train.features] if task.metadata is None else [task.train.features, task.metadata]
+    tables = [task.train.features] if task.data.metadata is None else [task.train.features, task.data.metadata]
     most = max(LEAST_SEARCHED, int(MOST_CELLS / sum(map(_width, tables))))
     if rows <= most:
         return np.arange(rows)
-    return np.sort(task.in_order_of_ids[np.random.default_rng(0).choice(rows, most, replace=False)])
+    return np.sort(task.data.in_order_of_ids[np.random.default_rng(0).choice(rows, most, replace=False)])
 
 
 def _width(table: Table) -> float:

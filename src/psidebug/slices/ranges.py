@@ -9,9 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from psidebug import policy
-from psidebug.slices.conditions import Condition, Home, Plain
-
-Ints = npt.NDArray[np.intp]
+from psidebug.slices.conditions import Condition, Home, Ints, Plain
 
 UNITS = ("Y", "M", "D", "h", "m", "s", "us")
 """Precisions of a date, coarsest first."""

@@ -11,8 +11,8 @@ from scipy.special import xlogy
 from scipy.stats import norm
 
 from psidebug import policy
-from psidebug.slices.atoms import Floats, Ints
-from psidebug.slices.conditions import Mask
+from psidebug.slices.atoms import Floats
+from psidebug.slices.conditions import Ints, Mask
 from psidebug.slices.search import Found, Score, Scored
 
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from psidebug import policy
-from psidebug.slices.atoms import Atoms, Floats, Ints
-from psidebug.slices.conditions import Mask
+from psidebug.slices.atoms import Atoms, Floats
+from psidebug.slices.conditions import Ints, Mask
 
 
 class Found(NamedTuple):
@@ -107,8 +107,7 @@ def _extended(score: Score, parent: Found, scored: Scored, most: int) -> list[Fo
 def distinct(found: list[Found], most: int, rows: int) -> list[Found]:
     """The best of them, best first, without those that have nearly the same rows as a better one.
 
-    Of one column, or of the same two or three, ranges are the same finding already if half of the smaller one is in
-    the other; different values have no row in common.
+    Ranges of the same columns are one finding already if half of the smaller one is in the other.
     """
     kept: list[Found] = []
     marks = np.zeros((most, rows), dtype=bool)

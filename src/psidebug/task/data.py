@@ -5,6 +5,7 @@ Labels are codes 0 … K-1, rows keep their ids to the end, and every table has 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,10 +15,18 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from psidebug.errors import InvalidWeights, LearnerMismatch, ShapeMismatch, UnsupportedFeatures
+from psidebug.errors import (
+    DuplicateIds,
+    InvalidWeights,
+    LabelError,
+    LearnerMismatch,
+    MissingLabels,
+    ShapeMismatch,
+    UnknownRow,
+    UnsupportedFeatures,
+)
 from psidebug.task import learner as learners
-from psidebug.task.labels import Codes, Encoding, encoding_of, listed
-from psidebug.task.rows import ids_of, places_of, positions_of
+from psidebug.task.labels import Codes, Encoding, array_of, encoding_of, listed
 from psidebug.task.tables import Table, as_table, row_count, same_columns
 
 
@@ -71,10 +80,7 @@ class Data:
         metadata: Any = None,
         known: Any = None,
     ) -> Data:
-        """Check everything once; raises ``InputError`` or ``LearnerError``.
-
-        The classes are those of ``model`` in its order if it is fitted, else those of the training labels.
-        """
+        """Check everything once; the classes are those of a fitted ``model``, else those of the training labels."""
         fitted = learners.is_fitted(model)
         train_table = as_table(X_train, name="X_train")
         train_labels = listed(y_train, name="y_train")
@@ -82,7 +88,12 @@ class Data:
         encoding = encoding_of(train_labels, order=learners.classes_of(model) if fitted else None)
         if not fitted and learners.takes_only_codes(model):
             encoding = replace(encoding, as_codes=True)
-        codes = _encode_training(encoding, train_labels, fitted)
+        if fitted and (unknown := set(train_labels) - set(encoding.classes)):
+            raise LearnerMismatch(
+                f"the model was fitted on classes {list(encoding.classes)[:6]}, but y_train has "
+                f"{sorted(map(repr, unknown))[:6]}. Give the labels it was fitted on, or an unfitted model."
+            )
+        codes = encoding.encode(train_labels, where="y_train")
         test = _labelled(encoding, train_table, X_test, y_test, "test")
         validation = None
         if X_validation is not None or y_validation is not None:
@@ -90,12 +101,11 @@ class Data:
                 raise ShapeMismatch("X_validation and y_validation go together: give both or neither.")
             validation = _labelled(encoding, train_table, X_validation, y_validation, "validation")
         weights = None if sample_weight is None else _weights(sample_weight, model, len(codes))
-        ids = ids_of(rows, len(codes))
         data = cls(
             encoding=encoding,
             train=LabelledSet(train_table, codes),
             test=test,
-            rows=ids,
+            rows=_ids(rows, len(codes)),
             given_labels=y_train,
             validation=validation,
             metadata=None if metadata is None else _metadata(metadata, len(codes)),
@@ -105,11 +115,20 @@ class Data:
 
     def positions(self, rows: Iterable[Any]) -> npt.NDArray[np.intp]:
         """Positions of the training rows with these ids; or where one True or False per training row is True."""
-        return positions_of(self._places, rows)
+        if isinstance(rows, str) or not isinstance(rows, Iterable):
+            raise UnknownRow(f"rows takes ids of training rows in a list, not {rows!r}.")
+        named = list(rows.to_list() if hasattr(rows, "to_list") else rows)
+        if len(named) == len(self._places) and all(isinstance(row, bool | np.bool_) for row in named):
+            return np.flatnonzero(np.array(named, dtype=bool))
+        asked: list[Hashable] = [row.item() if isinstance(row, np.generic) else row for row in named]
+        missing = [row for row in asked if row not in self._places]
+        if missing:
+            raise UnknownRow(f"{missing[0]!r} is not the id of a training row (ids are {list(self._places)[:3]}, …).")
+        return np.array([self._places[row] for row in asked], dtype=np.intp)
 
     @cached_property
     def _places(self) -> dict[Hashable, int]:
-        return places_of(self.rows)
+        return {row: place for place, row in enumerate(self.rows.tolist())}
 
     @cached_property
     def in_order_of_ids(self) -> npt.NDArray[np.intp]:
@@ -168,17 +187,6 @@ def _labelled(encoding: Encoding, train: Table, X: Any, y: Any, kind: str) -> La
     return LabelledSet(table, encoding.encode(labels, where=f"y_{kind}"))
 
 
-def _encode_training(encoding: Encoding, labels: Sequence[Hashable], fitted: bool) -> Codes:
-    unknown = set(labels) - set(encoding.classes)
-    if fitted and unknown:
-        raise LearnerMismatch(
-            f"the model was fitted on classes {list(encoding.classes)[:6]}, but y_train has "
-            f"{sorted(map(repr, unknown))[:6]}. "
-            f"Give the labels it was fitted on, or an unfitted model."
-        )
-    return encoding.encode(labels, where="y_train")
-
-
 def _check_lengths(table: Table, labels: Sequence[Hashable], table_name: str, labels_name: str) -> None:
     if row_count(table) != len(labels):
         raise ShapeMismatch(
@@ -216,3 +224,26 @@ def _metadata(metadata: Any, count: int) -> Table:
     if row_count(table) != count:
         raise ShapeMismatch(f"metadata has {row_count(table)} rows but X_train has {count}: one per training row.")
     return table
+
+
+def _ids(rows: Any, count: int) -> npt.NDArray[Any]:
+    """The ids as given, checked; positions where none are given."""
+    if rows is None:
+        return np.arange(count)
+    try:
+        ids = listed(rows, name="rows")
+    except MissingLabels:
+        raise ShapeMismatch("some of rows are missing (None or NaN): one id per training row.") from None
+    except LabelError:
+        raise ShapeMismatch(
+            f"rows must be a sequence with one id (a string or number) per training row, not {type(rows).__name__}."
+        ) from None
+    if len(ids) != count:
+        raise ShapeMismatch(f"rows has {len(ids)} ids but X_train has {count} rows: one id per training row.")
+    if len(set(ids)) < count:
+        twice = next(value for value, times in Counter(ids).items() if times > 1)
+        raise DuplicateIds(
+            f"rows has {count - len(set(ids))} duplicate ids, for instance {twice!r}. Ids must tell rows apart; leave "
+            f"rows out to use positions."
+        )
+    return array_of(ids)

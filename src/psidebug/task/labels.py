@@ -14,8 +14,6 @@ from psidebug.errors import ContinuousLabels, LabelError, MissingLabels, SingleC
 
 Codes = npt.NDArray[np.intp]
 
-_TIMES = (np.datetime64, np.timedelta64)
-
 
 @dataclass(frozen=True)
 class Encoding:
@@ -36,8 +34,7 @@ class Encoding:
     def native(self) -> npt.NDArray[Any]:
         """The classes as the learner sees them: their own values, or codes where scikit-learn would refuse those.
 
-        It takes strings, booleans and whole numbers; other classes (fractions, bytes, tuples, a mix of types) are
-        given to it as codes, unless it was fitted on them.
+        It takes strings, booleans and whole numbers, and whatever it was fitted on.
         """
         if self.as_codes:
             return np.arange(self.size)
@@ -111,7 +108,8 @@ def listed(labels: Any, *, name: str) -> list[Hashable]:
         raise LabelError(f"{name} must be a sequence with one label per row, not a single value.")
     if values and isinstance(values[0], list) and all(isinstance(v, list) and len(v) == 1 for v in values):
         values = [value[0] for value in values]  # a column vector of shape (n, 1)
-    values = [_python(value) for value in values]
+    plain = (np.datetime64, np.timedelta64)  # item() would make plain numbers of nanoseconds
+    values = [v.item() if isinstance(v, np.generic) and not isinstance(v, plain) else v for v in values]
     try:
         missing = [row for row, value in enumerate(values) if _is_missing(value)]
         set(values)
@@ -140,10 +138,6 @@ def _values(labels: Any, name: str) -> Any:
         return to_list() if callable(to_list) else list(labels)
     except TypeError:
         raise LabelError(f"{name} must be a sequence with one label per row, not {type(labels).__name__}.") from None
-
-
-def _python(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) and not isinstance(value, _TIMES) else value
 
 
 def _is_missing(value: Any) -> bool:

@@ -29,10 +29,9 @@ def check_classifier(model: Any) -> None:
     """Raise :class:`NotAClassifier` unless ``model`` follows scikit-learn's conventions for classifiers."""
     name = type(model).__name__
     if isinstance(model, type):
-        raise NotAClassifier(
-            f"model is the class {model.__name__}, not a classifier. Give an instance: {model.__name__}()."
-        )
-    if _shown_once_fitted(model):
+        raise NotAClassifier(f"model is the class {model.__name__}: give an instance, {model.__name__}().")
+    # A StackingClassifier hides that it predicts until it is fitted.
+    if not hasattr(model, "predict") and hasattr(type(model), "predict") and _is(is_classifier, model):
         return
     missing = [method for method in ("fit", "predict", "get_params") if not hasattr(model, method)]
     if missing:
@@ -65,11 +64,6 @@ def _is(kind: Callable[[Any], bool], model: Any) -> bool:
         return bool(kind(model))
     except AttributeError:  # a classifier made without scikit-learn's base class
         return False
-
-
-def _shown_once_fitted(model: Any) -> bool:
-    """Whether its class predicts but the object hides that, as a StackingClassifier does until it is fitted."""
-    return not hasattr(model, "predict") and hasattr(type(model), "predict") and _is(is_classifier, model)
 
 
 def classes_of(model: Classifier) -> list[Hashable]:
@@ -249,9 +243,5 @@ def _failed(model: Classifier, error: Exception, features: Table, name: str, wha
     """The learner's own words; or :class:`MissingValues`, raised here, when they are about NaN or infinity."""
     if re.search(r"\b(nans?|inf|infs|infinity|infinite|finite|missing|null)\b", str(error), re.IGNORECASE):
         check_finite(features, name=name)
-    return LearnerFailed(f"{type(final_step(model)).__name__} {what}: {_first_line(error)}")
-
-
-def _first_line(error: Exception) -> str:
-    text = str(error).strip().splitlines()
-    return f"{text[0] if text else type(error).__name__} ({type(error).__name__})"
+    kind, said = type(error).__name__, str(error).strip().splitlines()
+    return LearnerFailed(f"{type(final_step(model)).__name__} {what}: {said[0] if said else kind} ({kind})")

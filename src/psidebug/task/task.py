@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from psidebug.errors import LearnerFailed
+from psidebug.errors import LearnerFailed, NotMisclassified, ShapeMismatch, UnknownRow
 from psidebug.margins import margins_of, with_signs
 from psidebug.task import learner as learners
 from psidebug.task.data import Data, LabelledSet
 from psidebug.task.final_features import FinalFeatures, blind_to_labels, seen_anew, seen_by
 from psidebug.task.labels import Codes, Encoding
-from psidebug.task.rows import bugs_of
 from psidebug.task.tables import Table
 
 
@@ -47,10 +46,7 @@ class Task:
         seed: int = 0,
         **tables: Any,
     ) -> Task:
-        """Check everything once and fit the learner if it is not fitted; raises ``InputError`` or ``LearnerError``.
-
-        ``tables`` are the other arguments of :meth:`Data.of <psidebug.task.data.Data.of>`.
-        """
+        """Check everything once, and fit the learner if it is not; ``tables`` are further arguments of ``Data.of``."""
         learners.check_classifier(model)
         model = model if known is None else learners.fresh(model)  # to be fitted on what is known
         data = Data.of(model, X_train, y_train, X_test, y_test, known=known, **tables)
@@ -61,19 +57,15 @@ class Task:
         """The task of data that were checked; the learner is fitted here, on a copy, if it is not fitted."""
         train, came_fitted = data.train, learners.is_fitted(model)
         if came_fitted:
-            _predicted(
-                data.encoding, model, train.features, "X_train"
-            )  # it will be trained on these: can it take them?
+            _predicted(data.encoding, model, train.features, "X_train")  # it will be trained on them: can it take them?
         else:
-            labels = data.encoding.native[train.codes]
-            model = learners.refit(
-                model, train.features, labels, sample_weight=data.sample_weight, seed=seed, quiet=False
-            )
+            labels, weights = data.encoding.native[train.codes], data.sample_weight
+            model = learners.refit(model, train.features, labels, sample_weight=weights, seed=seed, quiet=False)
             learners.classes_of(model)
         predicted = _predicted(data.encoding, model, data.test.features, "X_test")
         if data.validation is not None:
             _predicted(data.encoding, model, data.validation.features, "X_validation")
-        named = bugs_of(bugs, wrong=predicted != data.test.codes)
+        named = _bugs(bugs, wrong=predicted != data.test.codes)
         return cls(model, data, predicted, named, seed, came_fitted)
 
     # ── the data, by their own names ──
@@ -94,34 +86,9 @@ class Task:
         return self.data.test
 
     @property
-    def validation(self) -> LabelledSet | None:
-        """Rows kept apart."""
-        return self.data.validation
-
-    @property
     def rows(self) -> npt.NDArray[Any]:
         """Ids of the training rows."""
         return self.data.rows
-
-    @property
-    def metadata(self) -> Table | None:
-        """Columns about the training rows that the learner never saw."""
-        return self.data.metadata
-
-    @property
-    def sample_weight(self) -> npt.NDArray[np.float64] | None:
-        """Weights of the training rows."""
-        return self.data.sample_weight
-
-    @property
-    def known(self) -> npt.NDArray[np.bool_] | None:
-        """Training rows (N,) whose labels a person has settled."""
-        return self.data.known
-
-    @property
-    def in_order_of_ids(self) -> npt.NDArray[np.intp]:
-        """All training rows, in an order that does not depend on how they came."""
-        return self.data.in_order_of_ids
 
     @property
     def as_it_came(self) -> Task:
@@ -133,24 +100,20 @@ class Task:
     @cached_property
     def seen(self) -> FinalFeatures:
         """What the final estimator of the learner as it is sees of the task's rows."""
-        labels = self.encoding.native[self.train.codes]
-        return seen_by(
-            self.learner, self._tables, labels, self.encoding, seed=self.seed, came_fitted=self.fitted_by_user
-        )
+        labels, fitted = self.encoding.native[self.train.codes], self.fitted_by_user
+        return seen_by(self.learner, self._tables, labels, self.encoding, seed=self.seed, came_fitted=fitted)
 
     @cached_property
     def seen_in_every_world(self) -> FinalFeatures | None:
-        """What it sees of them when trained anew, whatever the labels; None where these may have a part in it.
-
-        A model that came fitted may have steps that were fitted on other rows, so they are fitted anew.
-        """
+        """What it sees of them when trained anew, whatever the labels; None where these may have a part in it."""
         if not blind_to_labels(self.learner):
             return None
+        # Steps that came fitted may have been fitted on other rows.
         return seen_anew(self.learner, self._tables) if self.fitted_by_user else self.seen
 
     @property
     def _tables(self) -> tuple[Table, ...]:
-        parts = (self.train, self.test, self.validation)
+        parts = (self.train, self.test, self.data.validation)
         return tuple(part.features for part in parts if part is not None)
 
     def with_options(self, **options: Any) -> Task:
@@ -164,16 +127,11 @@ class Task:
         return _predicted(self.encoding, model, on.features, "the features")
 
     def margins(self, model: learners.Classifier, on: LabelledSet) -> npt.NDArray[np.float64]:
-        """Margins m_tr of a fitted model on a labelled set, shape (points, K-1); negative where it is wrong.
-
-        The sign always agrees with the model's own prediction, ties included.
-        """
-        if model is self.learner and on is self.test:
-            return self._margins_of_tests.copy()
-        return self._margins(model, on)
+        """Margins m_tr (points, K-1) of a fitted model; their sign agrees with its own predictions, ties included."""
+        return self._own_margins.copy() if model is self.learner and on is self.test else self._margins(model, on)
 
     @cached_property
-    def _margins_of_tests(self) -> npt.NDArray[np.float64]:
+    def _own_margins(self) -> npt.NDArray[np.float64]:
         return self._margins(self.learner, self.test)
 
     def _margins(self, model: learners.Classifier, on: LabelledSet) -> npt.NDArray[np.float64]:
@@ -191,3 +149,31 @@ def _predicted(encoding: Encoding, model: learners.Classifier, features: Table, 
             f"trained on: {list(code_of)[:6]}. Give a classifier that predicts the labels it was given."
         )
     return np.array([code_of[value] for value in values], dtype=np.intp)
+
+
+def _bugs(bugs: Any, wrong: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:
+    """Positions of the test rows to explain, which must be ``wrong``; all that are when none are named."""
+    if bugs is None:
+        return np.flatnonzero(wrong)
+    try:
+        chosen = np.atleast_1d(np.asarray(bugs))
+    except ValueError:
+        chosen = np.array(["ragged"])
+    if chosen.dtype == bool:
+        if chosen.shape != wrong.shape:
+            raise ShapeMismatch(f"bugs is a mask of {chosen.size} values but the test set has {wrong.size} rows.")
+        chosen = np.flatnonzero(chosen)
+    if chosen.ndim > 1 or (chosen.size and chosen.dtype.kind not in "iu"):
+        raise UnknownRow("bugs takes positions of test rows (whole numbers from 0), or one True / False per test row.")
+    chosen = np.unique(chosen).astype(np.intp)
+    outside = chosen[(chosen < 0) | (chosen >= wrong.size)]
+    if outside.size:
+        raise UnknownRow(f"bugs names test row {outside[0]}, but the test set has rows 0 to {wrong.size - 1}.")
+    right = chosen[~wrong[chosen]]
+    if right.size:
+        raise NotMisclassified(
+            f"bugs names test row {right[0]}{f' and {right.size - 1} more' if right.size > 1 else ''}, which the "
+            f"classifier gets right: there is no error to explain. Misclassified rows: "
+            f"{np.flatnonzero(wrong)[:10].tolist()}."
+        )
+    return chosen

@@ -64,7 +64,7 @@ def profile_of(task: Task) -> Profile:
         test=seen.test,
         codes=task.train.codes,
         classes=task.encoding.size,
-        sample_weight=task.sample_weight,
+        sample_weight=task.data.sample_weight,
     )
     profile: Profile = importlib.import_module(module).profile(fitted)
     return replace(profile, notes=seen.notes)

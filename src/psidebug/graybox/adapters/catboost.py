@@ -13,9 +13,8 @@ import numpy as np
 
 from psidebug.graybox.protocol import Floats
 from psidebug.graybox.trees.loss import Sigmoid
-from psidebug.graybox.trees.profile import Fitted, Profile, Tree, checked, leaf_indices
-from psidebug.graybox.trees.start import recognised
-from psidebug.graybox.trees.weighting import Weighting
+from psidebug.graybox.trees.profile import Fitted, Profile, Tree, checked
+from psidebug.graybox.trees.weighting import Weighting, recognised
 
 TAKES = frozenset({"sparse", "missing", "weights"})
 
@@ -25,9 +24,7 @@ def profile(fitted: Fitted) -> Profile:
     model, settings = fitted.model, fitted.model.get_all_params()
     _check_supported(fitted, settings)
     counts = np.asarray(model.get_tree_leaf_counts())
-    train, test = (
-        leaf_indices(model.calc_leaf_indexes, table, largest=int(counts.max())) for table in (fitted.train, fitted.test)
-    )
+    train, test = fitted.leaves(model.calc_leaf_indexes, largest=int(counts.max()))
     scale, bias = model.get_scale_and_bias()
     values = np.split(scale * np.asarray(model.get_leaf_values(), dtype=np.float64), np.cumsum(counts)[:-1])
     weighting = Weighting(fitted.rows, np.asarray(settings.get("class_weights", [1.0, 1.0]), dtype=np.float64))
@@ -46,9 +43,8 @@ def profile(fitted: Fitted) -> Profile:
         )
         for n in range(len(counts))
     )
-    totals = fitted.totals(weighting)
     first: Floats = np.atleast_1d(np.asarray(bias, dtype=np.float64))
-    start = recognised(("log_odds",), first, totals)
+    start = recognised(("log_odds",), first, fitted.totals(weighting))
     made = Profile(rounds, start, Sigmoid(), weighting, 1, fitted.codes, fitted.classes)
     return checked(made, lambda table: model.predict(table, prediction_type="RawFormulaVal"), fitted)
 
@@ -67,9 +63,7 @@ def _check_supported(fitted: Fitted, settings: dict[str, Any]) -> None:
         "model_shrink_rate": 0,
         "posterior_sampling": False,
     }
-    for key, value in wanted.items():
-        if settings.get(key, value) != value:
-            raise fitted.refuse(setting=f"{key}={settings[key]!r}", instead=f"{key}={value!r}")
+    fitted.refuse_other(settings, wanted)
     if fitted.model.get_cat_feature_indices() or fitted.model.get_text_feature_indices():
         raise fitted.refuse(setting="categorical or text features", instead="one-hot columns")
     if settings.get("monotone_constraints"):

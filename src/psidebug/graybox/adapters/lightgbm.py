@@ -7,17 +7,14 @@ generator (see ``_Bags``); the leaf counts in the text prove them.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
 from psidebug.errors import LearnerMismatch
 from psidebug.graybox.protocol import Floats
 from psidebug.graybox.trees.loss import Sigmoid, Softmax
-from psidebug.graybox.trees.profile import Bag, Fitted, Leaves, Profile, Tree, checked, leaf_indices
-from psidebug.graybox.trees.start import Start
-from psidebug.graybox.trees.weighting import Weighting
+from psidebug.graybox.trees.profile import Bag, Fitted, Leaves, Profile, Tree, checked
+from psidebug.graybox.trees.weighting import Start, Weighting
 
 ROWS_PER_GENERATOR = 1024
 TAKES = frozenset({"many classes", "sparse", "missing", "weights"})
@@ -35,18 +32,13 @@ def profile(fitted: Fitted) -> Profile:
     start = _start(fitted, settings, weighting, columns)
     fields = [dict(line.split("=", 1) for line in section.splitlines() if "=" in line) for section in sections]
     largest = max(int(field["num_leaves"]) for field in fields)
-    train, test = (_leaves(model, table, largest) for table in (fitted.train, fitted.test))
+    train, test = fitted.leaves(lambda block: model.predict(block, pred_leaf=True), largest=largest)
     bags = _Bags(settings, fitted, by_class=columns == 1)
     rounds = []
-    for number in range(len(train) // columns):
-        bag = bags.at(number)
-        places = range(number * columns, (number + 1) * columns)
-        rounds.append(
-            tuple(
-                _tree(fields[n], train[n], test[n], n % columns, bag, settings, start if not number else None, head)
-                for n in places
-            )
-        )
+    for first in range(0, len(train), columns):
+        bag, folded = bags.at(first // columns), None if first else start
+        trees = range(first, first + columns)
+        rounds.append(tuple(_tree(fields[n], train[n], test[n], n - first, bag, settings, folded, head) for n in trees))
     loss = Sigmoid() if columns == 1 else Softmax(scale=fitted.classes / (fitted.classes - 1))
     made = Profile(tuple(rounds), start, loss, weighting, columns, fitted.codes, fitted.classes)
     return checked(made, lambda table: model.predict(table, raw_score=True), fitted)
@@ -123,9 +115,7 @@ def _check_supported(fitted: Fitted, settings: dict[str, str], head: str) -> Non
         "is_unbalance": "0",
         "monotone_constraints": "",
     }
-    for key, value in wanted.items():
-        if settings.get(key, value) != value:
-            raise fitted.refuse(setting=f"{key}={settings[key]}", instead=f"{key}={value or 'none'}")
+    fitted.refuse_other(settings, wanted)
 
 
 def _weighting(fitted: Fitted, scale_pos_weight: float) -> Weighting:
@@ -140,13 +130,8 @@ def _weighting(fitted: Fitted, scale_pos_weight: float) -> Weighting:
 def _start(fitted: Fitted, settings: dict[str, str], weighting: Weighting, columns: int) -> Start:
     if settings["boost_from_average"] != "1":
         return Start("constant", np.zeros(columns))
-    totals = fitted.totals(weighting)
     rule = Start("log_odds" if columns == 1 else "log_prior", np.zeros(columns))
-    return Start(rule.kind, rule.scores(totals[:, None])[:, 0])
-
-
-def _leaves(model: Any, table: Any, largest: int) -> Leaves:
-    return leaf_indices(lambda block: model.predict(block, pred_leaf=True), table, largest=largest)
+    return Start(rule.kind, rule.scores(fitted.totals(weighting)[:, None])[:, 0])
 
 
 class _Bags:

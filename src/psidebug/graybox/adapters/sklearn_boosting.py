@@ -13,8 +13,8 @@ import numpy as np
 from psidebug.errors import LearnerMismatch
 from psidebug.graybox.protocol import Floats
 from psidebug.graybox.trees.loss import Sigmoid, Softmax
-from psidebug.graybox.trees.profile import Bag, Fitted, Profile, Tree, checked, leaf_indices
-from psidebug.graybox.trees.start import Start, recognised
+from psidebug.graybox.trees.profile import Bag, Fitted, Profile, Tree, checked
+from psidebug.graybox.trees.weighting import Start, recognised
 
 TAKES = frozenset({"many classes", "sparse", "weights"})
 
@@ -22,17 +22,14 @@ TAKES = frozenset({"many classes", "sparse", "weights"})
 def profile(fitted: Fitted) -> Profile:
     """Regions from ``apply``, leaf values from each tree's ``value``."""
     model = fitted.model
-    if model.loss != "log_loss":
-        raise fitted.refuse(setting=f"loss={model.loss!r}", instead="loss='log_loss'")
+    fitted.refuse_other(model.get_params(), {"loss": "log_loss", "warm_start": False})
     if model.init is not None and model.init != "zero":
         raise fitted.refuse(setting="an init estimator", instead="init=None or init='zero'")
-    if model.warm_start:
-        raise fitted.refuse(setting="warm_start=True", instead="warm_start=False")
     learned = _learned_rows(fitted)
     weighting = fitted.weighting(None, rows=fitted.rows * learned)
     columns = model.estimators_.shape[1]
     largest = max(tree.tree_.node_count for tree in model.estimators_.ravel())
-    train, test = (leaf_indices(model.apply, table, largest=largest) for table in (fitted.train, fitted.test))
+    train, test = fitted.leaves(model.apply, largest=largest)
     bags = _bags(fitted, learned)
     rate = model.learning_rate * ((columns - 1) / columns if columns > 1 else 1.0)
     rounds, row = [], 0
@@ -45,8 +42,7 @@ def profile(fitted: Fitted) -> Profile:
             trees.append(tree)
             row += 1
         rounds.append(tuple(trees))
-    totals = fitted.totals(weighting)
-    start = _start(model, totals)
+    start = _start(model, fitted.totals(weighting))
     loss = Sigmoid() if columns == 1 else Softmax()
     made = Profile(tuple(rounds), start, loss, weighting, columns, fitted.codes, fitted.classes)
     return checked(made, model.decision_function, fitted)

@@ -13,9 +13,8 @@ import numpy as np
 from psidebug.errors import LearnerMismatch
 from psidebug.graybox.protocol import Floats
 from psidebug.graybox.trees.loss import Mean
-from psidebug.graybox.trees.profile import Fitted, Leaves, Profile, Tree, checked, leaf_indices
-from psidebug.graybox.trees.start import Start
-from psidebug.graybox.trees.weighting import Weighting
+from psidebug.graybox.trees.profile import Fitted, Leaves, Profile, Tree, checked
+from psidebug.graybox.trees.weighting import Start, Weighting
 
 TAKES = frozenset({"many classes", "sparse", "missing", "weights"})
 
@@ -29,7 +28,7 @@ def profile(fitted: Fitted) -> Profile:
         raise fitted.refuse(setting="monotonic_cst", instead="a model without it")
     members = list(getattr(model, "estimators_", [model]))
     largest = max(member.tree_.node_count for member in members)
-    train, test = (leaf_indices(model.apply, table, largest=largest) for table in (fitted.train, fitted.test))
+    train, test = fitted.leaves(model.apply, largest=largest)
     weighting = _weighting(fitted)
     trees = []
     for n, member in enumerate(members):

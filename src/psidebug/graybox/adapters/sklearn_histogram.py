@@ -7,15 +7,13 @@ them.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
 from psidebug.graybox.protocol import Floats
 from psidebug.graybox.trees.loss import Sigmoid, Softmax
-from psidebug.graybox.trees.profile import Fitted, Profile, Tree, checked, leaf_indices
-from psidebug.graybox.trees.start import recognised
+from psidebug.graybox.trees.profile import Fitted, Leaves, Profile, Tree, checked
+from psidebug.graybox.trees.weighting import recognised
 from psidebug.task.tables import Table
 
 LEAST_HESSIAN = 1e-3  # the library's own constant
@@ -25,15 +23,12 @@ TAKES = frozenset({"many classes", "missing", "weights"})
 def profile(fitted: Fitted) -> Profile:
     """Regions from relabelled predictors, leaf values from their nodes."""
     model = fitted.model
-    if model.loss != "log_loss":
-        raise fitted.refuse(setting=f"loss={model.loss!r}", instead="loss='log_loss'")
+    fitted.refuse_other(model.get_params(), {"loss": "log_loss", "warm_start": False})
     if model.monotonic_cst is not None:
         raise fitted.refuse(setting="monotonic_cst", instead="a model without it")
-    if model.warm_start:
-        raise fitted.refuse(setting="warm_start=True", instead="warm_start=False")
     weighting = fitted.weighting(model.class_weight, rows=fitted.rows * _learned_rows(fitted))
     columns = int(model.n_trees_per_iteration_)
-    train, test = (_leaves(model, table) for table in (fitted.train, fitted.test))
+    train, test = _leaves(fitted)
     rounds, row = [], 0
     for stage in model._predictors:
         trees = []
@@ -53,18 +48,17 @@ def profile(fitted: Fitted) -> Profile:
             )
             row += 1
         rounds.append(tuple(trees))
-    totals = fitted.totals(weighting)
     value = np.asarray(model._baseline_prediction, dtype=np.float64).ravel()
-    start = recognised(("log_odds",) if columns == 1 else ("centred",), value, totals)
+    start = recognised(("log_odds",) if columns == 1 else ("centred",), value, fitted.totals(weighting))
     loss = Sigmoid() if columns == 1 else Softmax()
     made = Profile(tuple(rounds), start, loss, weighting, columns, fitted.codes, fitted.classes)
     return checked(made, model.decision_function, fitted)
 
 
-def _leaves(model: Any, table: Table) -> Any:
+def _leaves(fitted: Fitted) -> tuple[Leaves, Leaves]:
     from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
 
-    asked = []
+    model, asked = fitted.model, []
     for predictor in (p for stage in model._predictors for p in stage):
         nodes = predictor.nodes.copy()
         nodes["value"] = np.arange(len(nodes))
@@ -75,7 +69,7 @@ def _leaves(model: Any, table: Table) -> Any:
         matrix = model._preprocess_X(block, reset=False)
         return np.column_stack([p.predict(matrix, bitsets, feature_map, 1) for p in asked])
 
-    return leaf_indices(positions, table, largest=max(len(p.nodes) for p in asked))
+    return fitted.leaves(positions, largest=max(len(p.nodes) for p in asked))
 
 
 def _learned_rows(fitted: Fitted) -> Floats:

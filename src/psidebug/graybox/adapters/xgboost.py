@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 
 from psidebug.graybox.trees.loss import Sigmoid, Softmax
-from psidebug.graybox.trees.profile import Bag, Fitted, Leaves, Profile, Tree, checked, leaf_indices
-from psidebug.graybox.trees.start import Start, recognised
-from psidebug.graybox.trees.weighting import Weighting
+from psidebug.graybox.trees.profile import Bag, Fitted, Leaves, Profile, Tree, checked
+from psidebug.graybox.trees.weighting import Start, Weighting, recognised
 
 OBJECTIVES = ("binary:logistic", "multi:softprob", "multi:softmax")
 TAKES = frozenset({"many classes", "sparse", "missing", "weights"})
@@ -30,7 +29,7 @@ def profile(fitted: Fitted) -> Profile:
     grown = json.loads(booster.save_raw("json"))["learner"]["gradient_booster"]["model"]
     columns = max(int(config["learner_model_param"]["num_class"]), 1)
     largest = max(len(tree["left_children"]) for tree in grown["trees"])
-    train, test = (leaf_indices(model.apply, table, largest=largest) for table in (fitted.train, fitted.test))
+    train, test = fitted.leaves(model.apply, largest=largest)
     weighting, start = _weighting(fitted, config, columns)
     bags = _bags(fitted, config, len(train))
     parallel = int(config["gradient_booster"]["gbtree_model_param"]["num_parallel_tree"])

@@ -4,11 +4,12 @@
 
     design      the features, with the intercept's constant, in products over blocks of rows
     likelihood  softmax, or separate sigmoids
-    objective   what a fitted model minimises           reading   from scikit-learn's classes to that
+    objective   what a fitted model minimises, and its Hessian      reading   from scikit-learn's classes to that
     fitted      whether the model is the fit of the data given
-    quadratic   the Hessian there                       solvers, conjugate   its inverse, three ways
+    solvers     the inverse of the Hessian, three ways
     newton      the Newton step                         reach     a row's answer to its own flip
     gradient    the paper's step, replayed
+    left_out    scores of each row without it
     box         the gray box itself
 """
 

@@ -32,11 +32,11 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from psidebug.errors import UnknownOption
-from psidebug.graybox.logistic.design import Design
+from psidebug.graybox.logistic.design import DesignMatrix
 from psidebug.graybox.logistic.fitted import notes_on_fit, notes_on_separation
 from psidebug.graybox.logistic.gradient import GradientStep
 from psidebug.graybox.logistic.newton import NewtonStep
-from psidebug.graybox.logistic.quadratic import Quadratic
+from psidebug.graybox.logistic.objective import Quadratic
 from psidebug.graybox.logistic.reach import own_reach
 from psidebug.graybox.logistic.reading import objective_of
 from psidebug.graybox.protocol import Floats, Worlds, solved_once
@@ -66,7 +66,7 @@ class LogisticBox:
         seen = task.seen
         if not seen.exact:
             objective = replace(objective, solved=replace(objective.solved, exact=False))
-        self._train, self._test = (Design(table, intercept=intercept) for table in (seen.train, seen.test))
+        self._train, self._test = (DesignMatrix(table, intercept=intercept) for table in (seen.train, seen.test))
 
         scores = self._train.scores(objective.theta)
         self._fit_notes = seen.notes + objective.notes + notes_on_fit(objective, self._train, scores, self._given)
@@ -92,11 +92,6 @@ class LogisticBox:
     def notes(self) -> tuple[str, ...]:
         """What a reader of the answers should know: an unfinished fit, a singular Hessian."""
         return self._fit_notes + self._step.notes
-
-    @property
-    def method(self) -> str:
-        """How the last step was made."""
-        return self._step.method
 
     @solved_once
     def effects(self, weights: Floats) -> Floats:
@@ -151,10 +146,11 @@ class LogisticBox:
             if responses is None:
                 moved = test.scores(self._step(forces).reshape(-1, width)).reshape(len(chosen), len(forces), free)
             else:
-                moved = (
-                    (responses @ forces.reshape(len(forces), -1).T).reshape(len(chosen), free, -1).transpose(0, 2, 1)
-                )
-            result[start : start + size] = self._gained(moved, right)
+                answers = responses @ forces.reshape(len(forces), -1).T
+                moved = answers.reshape(len(chosen), free, -1).transpose(0, 2, 1)
+            if free == 1:
+                moved = np.concatenate([np.zeros_like(moved), moved], axis=2)
+            result[start : start + size] = margins_of(moved.transpose(1, 0, 2), right)
         return result + self.actual[chosen]
 
     def _forces(self, worlds: Worlds) -> Floats:
@@ -184,7 +180,7 @@ class LogisticBox:
         errors = errors * self._likelihood.weights(labels) * self._sample_weight[rows, None]
         return np.asarray(errors if self._surprise is None else errors * self._surprise[rows])
 
-    def _responses(self, test: Design) -> Floats:
+    def _responses(self, test: DesignMatrix) -> Floats:
         """A (x_t ⊗ e_a) for every point and free class, shape (points · F, F · D)."""
         free, width = self._likelihood.free, self._train.width
         unit = test.combined(sp.eye_array(test.rows, format="csr"))
@@ -192,11 +188,6 @@ class LogisticBox:
         for a in range(free):
             probes[:, a, a] = unit
         return self._step(probes.reshape(-1, free, width)).reshape(test.rows * free, free * width)
-
-    def _gained(self, moved: Floats, right: npt.NDArray[np.intp]) -> Floats:
-        """Changes of margins (worlds, points, K-1) from changes of the free classes' scores (points, worlds, F)."""
-        scores = moved if moved.shape[2] > 1 else np.concatenate([np.zeros_like(moved), moved], axis=2)
-        return margins_of(scores.transpose(1, 0, 2), right)
 
     def _signed(self, weights: Floats, right: npt.NDArray[np.intp]) -> Floats:
         """Σ_r u_tr (e_{y_t} - e_r) for the free classes, shape (points, F)."""

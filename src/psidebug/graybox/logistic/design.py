@@ -18,7 +18,7 @@ from psidebug.graybox.protocol import Floats
 BLOCK_BYTES = 2**20  # small enough to stay in a processor's cache while a block is used
 
 
-class Design:
+class DesignMatrix:
     """The matrix X of N rows and D columns; the last column is the constant 1 if there is an intercept."""
 
     def __init__(self, features: Any, *, intercept: bool) -> None:
@@ -46,13 +46,13 @@ class Design:
             return float((np.bincount(self._matrix.indices, minlength=1).astype(np.float64) ** 2).sum())
         return float(self.rows**2 * self.width)
 
-    def take(self, rows: npt.NDArray[np.intp]) -> Design:
+    def take(self, rows: npt.NDArray[np.intp]) -> DesignMatrix:
         """Some of the rows."""
-        return Design(self._matrix[rows], intercept=self.intercept)
+        return DesignMatrix(self._matrix[rows], intercept=self.intercept)
 
-    def columns(self, kept: npt.NDArray[np.intp]) -> Design:
+    def columns(self, kept: npt.NDArray[np.intp]) -> DesignMatrix:
         """Some of the feature columns, and the intercept."""
-        return Design(self._matrix[:, kept], intercept=self.intercept)
+        return DesignMatrix(self._matrix[:, kept], intercept=self.intercept)
 
     def scores(self, directions: Floats) -> Floats:
         """X θᵀ for the rows of θ (m, D), shape (N, m)."""

@@ -15,9 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from psidebug.errors import LearnerMismatch, NoBestFit
-from psidebug.graybox.logistic.design import Design
-from psidebug.graybox.logistic.objective import Objective
-from psidebug.graybox.logistic.quadratic import Quadratic
+from psidebug.graybox.logistic.design import DesignMatrix
+from psidebug.graybox.logistic.objective import Objective, Quadratic
 from psidebug.graybox.protocol import Floats
 from psidebug.task.labels import Codes
 
@@ -53,7 +52,7 @@ class Stationarity:
     """max_j |g_j| / its standard error, over the columns whose gradient exceeds the tolerance."""
 
 
-def stationarity(objective: Objective, design: Design, probabilities: Floats, labels: Codes) -> Stationarity:
+def stationarity(objective: Objective, design: DesignMatrix, probabilities: Floats, labels: Codes) -> Stationarity:
     """Size of the gradient at the fitted θ; standard errors only where the tolerance is exceeded."""
     gradient = np.abs(objective.gradient(design, probabilities, labels, objective.theta))
     total = max(
@@ -67,7 +66,7 @@ def stationarity(objective: Objective, design: Design, probabilities: Floats, la
     return Stationarity(size, float((gradient[excess] / np.maximum(spread[excess], 1e-300)).max()))
 
 
-def notes_on_fit(objective: Objective, design: Design, scores: Floats, labels: Codes) -> tuple[str, ...]:
+def notes_on_fit(objective: Objective, design: DesignMatrix, scores: Floats, labels: Codes) -> tuple[str, ...]:
     """Notes on a fit that is not quite one; :class:`LearnerMismatch` for a model of other data."""
     solved = objective.solved
     probabilities = objective.likelihood.probabilities(scores)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from psidebug.graybox.logistic.design import Design
+from psidebug.graybox.logistic.design import DesignMatrix
 from psidebug.graybox.logistic.objective import Objective
 from psidebug.graybox.protocol import Floats
 from psidebug.task.labels import Codes
@@ -27,9 +27,8 @@ class GradientStep:
     """α·, applied to right-hand sides (m, F, D), and the probabilities at the step's beginning."""
 
     notes: tuple[str, ...] = ()
-    method = "gradient step"
 
-    def __init__(self, objective: Objective, design: Design, labels: Codes) -> None:
+    def __init__(self, objective: Objective, design: DesignMatrix, labels: Codes) -> None:
         self._active = objective.active
         theta = (1.0 - BACK) * objective.theta
         scores = design.scores(theta)
@@ -93,7 +92,7 @@ class _Line:
         return self.objective.value(self.scores - alpha * self.along, self.labels, self.theta - alpha * self.gradient)
 
 
-def _careful_step(objective: Objective, design: Design, labels: Codes) -> float:
+def _careful_step(objective: Objective, design: DesignMatrix, labels: Codes) -> float:
     """1/trace of a bound on H: a step that never overshoots."""
     weights = objective.likelihood.weights(labels) * objective.sample_weight[:, None]
     squares = design.squares(np.broadcast_to(weights, (design.rows, objective.likelihood.free)) / 4.0)

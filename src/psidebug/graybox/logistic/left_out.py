@@ -18,10 +18,9 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from psidebug.graybox.logistic.design import Design
+from psidebug.graybox.logistic.design import DesignMatrix
 from psidebug.graybox.logistic.likelihood import Separate
-from psidebug.graybox.logistic.objective import Objective
-from psidebug.graybox.logistic.quadratic import Quadratic
+from psidebug.graybox.logistic.objective import Objective, Quadratic
 from psidebug.graybox.logistic.solvers import Dual, Primal
 from psidebug.graybox.protocol import Floats
 from psidebug.task.labels import Codes
@@ -44,7 +43,7 @@ def possible(rows: int, columns: int, classes: int) -> bool:
     return rows <= LARGEST
 
 
-def left_out_scores(objective: Objective, design: Design, labels: Codes) -> Floats:
+def left_out_scores(objective: Objective, design: DesignMatrix, labels: Codes) -> Floats:
     """Scores (N, F) of the free classes, each row's by a model without it."""
     scores = design.scores(objective.theta)
     probabilities = objective.likelihood.probabilities(scores)

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from psidebug.graybox.logistic.conjugate import conjugate_gradients
-from psidebug.graybox.logistic.quadratic import Quadratic
-from psidebug.graybox.logistic.solvers import Dual, Primal
+from psidebug.graybox.logistic.objective import Quadratic
+from psidebug.graybox.logistic.solvers import Dual, Primal, conjugate_gradients
 from psidebug.graybox.protocol import Floats
 
 EXPECTED_ITERATIONS = 25
@@ -26,7 +25,8 @@ class NewtonStep:
 
     def __init__(self, quadratic: Quadratic) -> None:
         self._quadratic = quadratic
-        self._factor: Primal | Dual | None = None
+        self.factor: Primal | Dual | None = None
+        """In use once it is worth its price; conjugate gradients before."""
         self._spent = 0.0
         self._notes: dict[str, None] = {}
         self._kind, self._price = self._cheapest_factor()
@@ -36,16 +36,9 @@ class NewtonStep:
         """What a reader of the answers should know."""
         return tuple(self._notes)
 
-    @property
-    def method(self) -> str:
-        """The solver in use: "primal", "dual" or "conjugate gradients"."""
-        if self._factor is None:
-            return "conjugate gradients"
-        return "primal" if isinstance(self._factor, Primal) else "dual"
-
     def __call__(self, rhs: Floats) -> Floats:
         """H⁻¹ rhs."""
-        if self._factor is None:
+        if self.factor is None:
             price = EXPECTED_ITERATIONS * self._iteration_price(len(rhs))
             if self._kind is None or self._spent + price < self._price:
                 self._spent += price
@@ -69,14 +62,14 @@ class NewtonStep:
         return solution
 
     def _factorised(self) -> Primal | Dual:
-        if self._factor is None:
-            self._factor = Dual(self._quadratic) if self._kind is Dual else Primal(self._quadratic)
-            if self._factor.singular:
+        if self.factor is None:
+            self.factor = Dual(self._quadratic) if self._kind is Dual else Primal(self._quadratic)
+            if self.factor.singular:
                 self._notes[
                     "the Hessian is singular (a constant or repeated feature without regularisation): directions in "
                     "which the fit is not determined are left alone"
                 ] = None
-        return self._factor
+        return self.factor
 
     def _cheapest_factor(self) -> tuple[type[Primal] | type[Dual] | None, float]:
         design, likelihood = self._quadratic.design, self._quadratic.likelihood

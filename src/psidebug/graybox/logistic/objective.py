@@ -5,19 +5,26 @@
 with sample weights s, class weights inside ℓ, and per-coefficient penalties: scikit-learn's C is λ = 1/C, an SGD
 ``alpha`` is λ = N·alpha. The intercept is the last coefficient and free of penalty, except in liblinear, which appends
 the constant ``intercept_scaling`` = c to every row and penalises its weight, hence the intercept by λ/c² and μ/c.
+
+Near the fitted θ it is a quadratic, with the Hessian
+
+    H = Σ_i s_i x_i x_iᵀ ⊗ W_i + diag λ,   W_i = ω_i (diag p_i - p_i p_iᵀ)  (softmax),  ω_i p_i (1 - p_i)  (sigmoids).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from psidebug.graybox.logistic.design import Design
+from psidebug.graybox.logistic.design import DesignMatrix
 from psidebug.graybox.logistic.likelihood import Likelihood
 from psidebug.graybox.protocol import Floats
 from psidebug.task.labels import Codes
+
+CHUNK_BYTES = 2**25
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,14 +71,11 @@ class Objective:
         errors *= self.likelihood.weights(labels) * self.sample_weight[:, None]
         return np.asarray(errors)
 
-    def penalty_gradient(self, theta: Floats) -> Floats:
-        """λθ + μ sign θ, with the fitted signs: the L1 penalty is linear on the active set."""
-        return np.asarray(self.ridge * theta + self.lasso * np.sign(self.theta))
-
-    def gradient(self, design: Design, probabilities: Floats, labels: Codes, theta: Floats) -> Floats:
+    def gradient(self, design: DesignMatrix, probabilities: Floats, labels: Codes, theta: Floats) -> Floats:
         """∂L/∂θ on the active set, shape (F, D); 0 at the best fit."""
         smooth = design.gathered(self.residuals(probabilities, labels))
-        return np.asarray(np.where(self.active, smooth + self.penalty_gradient(theta), 0.0))
+        penalty = self.ridge * theta + self.lasso * np.sign(self.theta)  # the L1 penalty is linear on the active set
+        return np.asarray(np.where(self.active, smooth + penalty, 0.0))
 
     def value(self, scores: Floats, labels: Codes, theta: Floats) -> float:
         """L(θ) for these scores, with the L1 penalty continued linearly from the fitted signs."""
@@ -79,7 +83,7 @@ class Objective:
         penalty = (self.ridge * theta**2 / 2 + self.lasso * np.sign(self.theta) * theta).sum()
         return loss + float(penalty)
 
-    def class_shifts(self, design: Design, probabilities: Floats, labels: Codes) -> Floats | None:
+    def class_shifts(self, design: DesignMatrix, probabilities: Floats, labels: Codes) -> Floats | None:
         """With balanced class weights, B_k (K, F, D): what one more row in class k adds to -∂L/∂θ through the weights.
 
         κ_k = n / (K n_k), so one row more takes κ_k/n_k from the weight of all rows of class k:
@@ -97,3 +101,59 @@ class Objective:
                 weighted = weighted * (np.arange(classes) == k)  # against the rest, only positives carry the weight
             shifts[k] = design.take(rows).gathered(weighted) / max(float(self.balance[rows].sum()), 1e-300)
         return shifts
+
+
+@dataclass(frozen=True, eq=False)
+class Quadratic:
+    """H at the profiled probabilities; directions and right-hand sides have shape (m, F, D)."""
+
+    design: DesignMatrix
+    likelihood: Likelihood
+    probabilities: Floats
+    weights: Floats
+    """s_i ω_a(y_i), shape (N, F) or (N, 1)."""
+    ridge: Floats
+    active: npt.NDArray[np.bool_]
+
+    @classmethod
+    def at(cls, objective: Objective, design: DesignMatrix, probabilities: Floats, labels: Codes) -> Quadratic:
+        """The Hessian of the objective where the rows have these probabilities."""
+        weights = objective.likelihood.weights(labels) * objective.sample_weight[:, None]
+        return cls(design, objective.likelihood, probabilities, weights, objective.ridge, objective.active)
+
+    @cached_property
+    def diagonal(self) -> Floats:
+        """The diagonal of H (F, D)."""
+        return np.asarray(self.design.squares(self._curvature()) + self.ridge)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(F, D)."""
+        return self.likelihood.free, self.design.width
+
+    def times(self, directions: Floats) -> Floats:
+        """H v for each direction v, within the active coefficients."""
+        free, width = self.shape
+        result = np.empty_like(directions)
+        size = max(1, CHUNK_BYTES // (8 * self.design.rows * free))
+        for start in range(0, len(directions), size):
+            part = np.where(self.active, directions[start : start + size], 0.0)
+            scores = self.design.scores(part.reshape(-1, width)).reshape(self.design.rows, len(part), free)
+            curved = self.likelihood.curved(self.probabilities, scores) * self.weights[:, None, :]
+            gathered = self.design.gathered(curved.reshape(self.design.rows, -1)).reshape(part.shape)
+            result[start : start + size] = np.where(self.active, gathered + self.ridge * part, 0.0)
+        return result
+
+    def block(self, a: int, b: int) -> Floats:
+        """H between the coefficients of free classes a and b, shape (D, D)."""
+        p = self.probabilities
+        if a == b:
+            return np.asarray(self.design.gram(self._curvature()[:, a]) + np.diag(self.ridge[a]))
+        return -self.design.gram(self.weights[:, 0] * p[:, a] * p[:, b])
+
+    def curvature(self, a: int) -> Floats:
+        """s_i ω_a(y_i) p_ia (1 - p_ia) of every row, for free class a."""
+        return np.asarray(self._curvature()[:, a])
+
+    def _curvature(self) -> Floats:
+        return np.asarray(self.weights * self.probabilities * (1.0 - self.probabilities))

@@ -27,8 +27,7 @@ from scipy.special import expit
 
 from psidebug.graybox.logistic.likelihood import Multinomial, Separate
 from psidebug.graybox.logistic.newton import NewtonStep
-from psidebug.graybox.logistic.objective import Objective
-from psidebug.graybox.logistic.quadratic import Quadratic
+from psidebug.graybox.logistic.objective import Objective, Quadratic
 from psidebug.graybox.protocol import Floats
 from psidebug.task.labels import Codes
 

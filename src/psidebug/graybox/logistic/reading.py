@@ -159,13 +159,13 @@ def _without_intercept(model: Any, penalty: Floats) -> Floats:
 
 
 def _sample_weights(task: Task) -> Floats:
-    return np.ones(len(task.train)) if task.sample_weight is None else task.sample_weight
+    return np.ones(len(task.train)) if task.data.sample_weight is None else task.data.sample_weight
 
 
 def _class_weights(model: Any, task: Task, *, weighted_counts: bool) -> Floats:
     if model.class_weight is None:
         return np.ones(task.encoding.size)
-    counted = {"sample_weight": task.sample_weight} if weighted_counts else {}
+    counted = {"sample_weight": task.data.sample_weight} if weighted_counts else {}
     labels = task.encoding.native
     try:
         weights = compute_class_weight(model.class_weight, classes=labels, y=labels[task.train.codes], **counted)

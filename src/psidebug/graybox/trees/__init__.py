@@ -2,8 +2,7 @@
 
 ``profile``     what is kept of one ordinary fit: regions, leaf values, rates, penalties, bags, weights
 ``loss``        the gradients and Hessians whose leaf sums are the leaf values
-``weighting``   labels as weights: sample weights, class weights, the balanced ones included
-``start``       the score before the first tree
+``weighting``   labels as weights (sample weights, class weights), and the score before the first tree
 ``passes``      the walk over the trees, for given or other labels
 ``ensemble``    the walk for the given labels, which proves that model and data belong together; scores ⇄ margins
 ``refit``       the gray boxes "leaf_refit" and "leaf_refits"

@@ -29,7 +29,7 @@ import numpy.typing as npt
 
 from psidebug.graybox.protocol import Floats, Worlds, solved_once
 from psidebug.graybox.trees.ensemble import SOFTNESS, Ensemble, Points, Trace, trace_at
-from psidebug.graybox.trees.passes import Step, added, blocks, leaf_sums, shifted
+from psidebug.graybox.trees.passes import Step, add_leaf_sums, added, blocks, shifted
 from psidebug.graybox.trees.profile import Tree
 from psidebug.graybox.trees.weighting import one_hot
 from psidebug.task.task import Task
@@ -102,51 +102,29 @@ def _tangent_round(
     target: Floats,
 ) -> list[Floats]:
     """ΔΣd by tree, shape (leaves, worlds) each."""
-    worlds = moved.shape[2]
+    loss, worlds = traced.profile.loss, moved.shape[2]
     sizes = [np.zeros((len(tree.values), worlds)) for tree in trees]
     for number in range(max(len(steps) for steps in made)):
         now = [steps[number] for steps in made]
         G = [np.zeros_like(size) for size in sizes]
         H = [np.zeros_like(size) for size in sizes]
         for block in blocks(x.shape[1], worlds):
-            _add_tangent_sums(traced, trees, now, sizes if number else None, x, moved, weight, target, block, G, H)
+            p = loss.probability(shifted(loss, x[:, block], trees, [step.before for step in now], block))
+            p_moved = loss.moved(p, _moved(moved[:, block], trees, sizes, block) if number else moved[:, block])
+            q, slope, a = loss.curvature(p), loss.curvature_slope(p), traced.labels.weight[block]
+            for tree, gradients, hessians in zip(trees, G, H, strict=True):
+                if not tree.fixed:
+                    c = tree.column
+                    g = weight[block] * p[c] - target[c, block] + a * p_moved[c]
+                    h = loss.scale * (weight[block] * q[c] + a * slope[c] * p_moved[c])
+                    add_leaf_sums(tree, block, g, h, gradients, hessians)
         for size, step, g, h in zip(sizes, now, G, H, strict=True):
             size -= np.where(step.live, (g + step.size * h) / step.divisor, 0.0)
     return sizes
 
 
-def _add_tangent_sums(
-    traced: Trace,
-    trees: Sequence[Tree],
-    now: Sequence[Step],
-    sizes: Sequence[Floats] | None,
-    x: Floats,
-    moved: Floats,
-    weight: Floats,
-    target: Floats,
-    block: slice,
-    G: Sequence[Floats],
-    H: Sequence[Floats],
-) -> None:
-    loss = traced.profile.loss
-    p = loss.probability(shifted(loss, x[:, block], trees, [step.before for step in now], block))
-    p_moved = loss.moved(p, _moved(moved[:, block], trees, sizes, block))
-    q, slope, a = loss.curvature(p), loss.curvature_slope(p), traced.labels.weight[block]
-    for tree, gradient_sum, hessian_sum in zip(trees, G, H, strict=True):
-        if tree.fixed:
-            continue
-        c = tree.column
-        g = weight[block] * p[c] - target[c, block] + a * p_moved[c]
-        h = loss.scale * (weight[block] * q[c] + a * slope[c] * p_moved[c])
-        gradients, hessians = leaf_sums(tree, block, g, h, len(gradient_sum))
-        gradient_sum += gradients
-        hessian_sum += hessians
-
-
-def _moved(change: Floats, trees: Sequence[Tree], sizes: Sequence[Floats] | None, block: slice) -> Floats:
-    """Change of the scores at which a step is taken: earlier steps of the same trees have moved them too."""
-    if sizes is None:
-        return change
+def _moved(change: Floats, trees: Sequence[Tree], sizes: Sequence[Floats], block: slice) -> Floats:
+    """Change of the scores at which a later step is taken: earlier steps of the same trees have moved them too."""
     change = change.copy()
     for tree, size in zip(trees, sizes, strict=True):
         change[tree.column] += np.take(size, tree.train[block], axis=0)

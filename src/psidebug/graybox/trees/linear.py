@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from psidebug.graybox.protocol import Floats, Worlds, solved_once
 from psidebug.graybox.trees.ensemble import Ensemble
-from psidebug.graybox.trees.passes import Step, added, blocks, sum_by_leaf
+from psidebug.graybox.trees.passes import added, blocks, sum_by_leaf
 from psidebug.graybox.trees.profile import Tree
 from psidebug.task.labels import Codes
 from psidebug.task.task import Task
@@ -37,10 +37,10 @@ class Leaf:
         self.ensemble = Ensemble.of(task) if ensemble is None else ensemble
         self.notes = self.ensemble.profile.notes
         self.actual = self.ensemble.actual
-        self._gain = [
-            _gain(tree, steps[0])
-            for trees, made in zip(self.ensemble.profile.rounds, self.ensemble.traced.steps, strict=True)
-            for tree, steps in zip(trees, made, strict=True)
+        first = (steps[0] for made in self.ensemble.traced.steps for steps in made)
+        self._gain: list[Floats] = [  # ρ / (H + λ) by leaf, 0 where no label moves the value
+            np.where(step.live & (not tree.fixed), tree.rate / step.divisor, 0.0)[:, 0]
+            for tree, step in zip(self.ensemble.profile.trees, first, strict=True)
         ]
 
     @solved_once
@@ -105,13 +105,6 @@ class Leaf:
         p = self.ensemble.traced.train[:, rows] if profile.averaged else profile.loss.probability(x)
         by_class = p if profile.columns > 1 else np.concatenate([1.0 - p, p])
         return np.asarray(2.0 * (1.0 - np.take_along_axis(by_class, profile.given[rows][None, :], axis=0)[0]))
-
-
-def _gain(tree: Tree, step: Step) -> Floats:
-    """ρ / (H + λ) by leaf, 0 where no label moves the value."""
-    if tree.fixed:
-        return np.zeros(len(tree.values))
-    return np.asarray(np.where(step.live, tree.rate / step.divisor, 0.0)[:, 0])
 
 
 class LeafResidual(Leaf):

@@ -14,7 +14,8 @@ leaf values is a product with as many exponentials as there are leaves instead o
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,81 +26,47 @@ Leaves = npt.NDArray[np.integer[Any]]
 LARGEST_STEP = 300.0  # e^-s is neither 0 nor infinite, so that no product is 0 · ∞
 
 
-class Loss(Protocol):
-    """The link p(f), its curvature q(p), and the Jacobian ∂p/∂f, which is symmetric in the columns."""
-
-    scale: float
-    """κ, the library's factor on the Hessian."""
-
-    def carried(self, f: Floats) -> Floats:
-        """x(f), a new array."""
-        ...
-
-    def scores(self, x: Floats) -> Floats:
-        """f(x)."""
-        ...
-
-    def step(self, s: Floats) -> Floats:
-        """What values s (leaves, worlds) do to x, ready for :meth:`add`."""
-        ...
-
-    def add(self, x: Floats, step: Floats, leaves: Leaves) -> None:
-        """From x(f) to x(f + s) for one column (rows, worlds), in place."""
-        ...
-
-    def probability(self, x: Floats) -> Floats:
-        """p of the scores that x carries."""
-        ...
-
-    def curvature(self, p: Floats) -> Floats:
-        """q(p)."""
-        ...
-
-    def curvature_slope(self, p: Floats) -> Floats:
-        """∂q/∂p."""
-        ...
-
-    def moved(self, p: Floats, change: Floats) -> Floats:
-        """(∂p/∂f) · change: a change of the scores to one of p, or, being symmetric, a pull on p to one on f."""
-        ...
-
-
-class CarriedAsScores:
-    """x = f."""
-
-    def carried(self, f: Floats) -> Floats:
-        """f."""
-        return f.copy()
-
-    def scores(self, x: Floats) -> Floats:
-        """x."""
-        return x
-
-    def step(self, s: Floats) -> Floats:
-        """s."""
-        return s
-
-    def add(self, x: Floats, step: Floats, leaves: Leaves) -> None:
-        """x + s."""
-        x += np.take(step, leaves, axis=0)
-
-
-class LogLoss:
-    """q = p (1 - p): the diagonal of the Hessian, which is all that libraries use of it."""
+class Loss(ABC):
+    """The link p(f), its curvature q(p), and the Jacobian ∂p/∂f, which is symmetric in the columns; x = f."""
 
     def __init__(self, scale: float = 1.0) -> None:
         self.scale = scale
+        """κ, the library's factor on the Hessian."""
+
+    def carried(self, f: Floats) -> Floats:
+        """x(f), a new array."""
+        return f.copy()
+
+    def scores(self, x: Floats) -> Floats:
+        """f(x)."""
+        return x
+
+    def step(self, s: Floats) -> Floats:
+        """What values s (leaves, worlds) do to x, ready for :meth:`add`."""
+        return s
+
+    def add(self, x: Floats, step: Floats, leaves: Leaves) -> None:
+        """From x(f) to x(f + s) for one column (rows, worlds), in place."""
+        x += np.take(step, leaves, axis=0)
+
+    @abstractmethod
+    def probability(self, x: Floats) -> Floats:
+        """p of the scores that x carries."""
 
     def curvature(self, p: Floats) -> Floats:
-        """p (1 - p)."""
+        """q(p) = p (1 - p) of the log loss: the diagonal of the Hessian, which is all that libraries use of it."""
         return p - p * p
 
     def curvature_slope(self, p: Floats) -> Floats:
-        """1 - 2p."""
+        """∂q/∂p."""
         return 1.0 - 2.0 * p
 
+    @abstractmethod
+    def moved(self, p: Floats, change: Floats) -> Floats:
+        """(∂p/∂f) · change: a change of the scores to one of p, or, being symmetric, a pull on p to one on f."""
 
-class Sigmoid(LogLoss):
+
+class Sigmoid(Loss):
     """Log loss of two classes with one column of scores, carried as e^-f."""
 
     def carried(self, f: Floats) -> Floats:
@@ -131,7 +98,7 @@ class Sigmoid(LogLoss):
         return (p - p * p) * change
 
 
-class Softmax(CarriedAsScores, LogLoss):
+class Softmax(Loss):
     """Log loss of K classes with K columns of scores."""
 
     def probability(self, x: Floats) -> Floats:
@@ -145,10 +112,8 @@ class Softmax(CarriedAsScores, LogLoss):
         return np.asarray(p * (change - (p * change).sum(axis=0, keepdims=True)))
 
 
-class Mean(CarriedAsScores):
+class Mean(Loss):
     """Leaf values are weighted means of the labels: single trees and forests."""
-
-    scale = 1.0
 
     def probability(self, x: Floats) -> Floats:
         """0: the labels are averaged as they are."""

@@ -72,13 +72,14 @@ def sum_by_leaf(leaves: Leaves | npt.NDArray[np.intp], values: Floats, count: in
     return np.asarray(indicator.T @ values)
 
 
-def leaf_sums(tree: Tree, block: slice, g: Floats, h: Floats, count: int) -> tuple[Floats, Floats]:
-    """Sums by leaf of the gradients and hessians (rows, worlds) of a block; rows count as often as they were bagged."""
+def add_leaf_sums(tree: Tree, block: slice, g: Floats, h: Floats, G: Floats, H: Floats) -> None:
+    """Add to G and H, by leaf, the gradients and Hessians (rows, worlds) of a block; rows count as often as bagged."""
     if tree.bag is not None:
         g *= tree.bag[block, None]
         h *= tree.bag[block, None]
     leaves = tree.train[block].astype(np.intp)
-    return sum_by_leaf(leaves, g, count), sum_by_leaf(leaves, h, count)
+    G += sum_by_leaf(leaves, g, len(G))
+    H += sum_by_leaf(leaves, h, len(H))
 
 
 def walk(
@@ -111,7 +112,7 @@ def added(tree: Tree, steps: Sequence[Step]) -> Floats:
 def _round(
     profile: Profile, trees: Sequence[Tree], x: Floats, labels: WeighedLabels, pending: list[tuple[Tree, Floats]]
 ) -> list[list[Step]]:
-    made: list[list[Step]] = [[] for _ in trees]
+    loss, made = profile.loss, [list[Step]() for _ in trees]
     for number in range(max(tree.steps for tree in trees)):
         before: list[Floats | None] = [
             None if not number else np.asarray(sum(step.size for step in steps)) for steps in made
@@ -120,8 +121,17 @@ def _round(
         H = [np.zeros_like(total) for total in G]
         for block in blocks(x.shape[1], x.shape[2]):
             if not number:
-                _advance(profile.loss, x[:, block], pending, block)
-            _add_sums(profile, trees, x[:, block], labels, before, block, G, H)
+                _advance(loss, x[:, block], pending, block)
+            p = loss.probability(shifted(loss, x[:, block], trees, before, block))
+            q, a = loss.curvature(p), labels.weight[block]
+            for tree, gradients, hessians in zip(trees, G, H, strict=True):
+                if not tree.fixed:
+                    g = p[tree.column] * a
+                    g -= labels.target[tree.column, block]
+                    h = q[tree.column] * a
+                    if loss.scale != 1.0:
+                        h *= loss.scale
+                    add_leaf_sums(tree, block, g, h, gradients, hessians)
         for tree, steps, g, h, b in zip(trees, made, G, H, before, strict=True):
             steps.append(_newton(tree, g, h, b))
     return made
@@ -131,32 +141,6 @@ def _advance(loss: Loss, x: Floats, pending: list[tuple[Tree, Floats]], block: s
     """Add the values of the round before to the carried scores of this block, in place."""
     for tree, step in pending:
         loss.add(x[tree.column], step, tree.train[block])
-
-
-def _add_sums(
-    profile: Profile,
-    trees: Sequence[Tree],
-    x: Floats,
-    labels: WeighedLabels,
-    before: Sequence[Floats | None],
-    block: slice,
-    G: Sequence[Floats],
-    H: Sequence[Floats],
-) -> None:
-    a = labels.weight[block]
-    p = profile.loss.probability(shifted(profile.loss, x, trees, before, block))
-    q = profile.loss.curvature(p)
-    for tree, gradient_sum, hessian_sum in zip(trees, G, H, strict=True):
-        if tree.fixed:
-            continue
-        g = p[tree.column] * a
-        g -= labels.target[tree.column, block]
-        h = q[tree.column] * a
-        if profile.loss.scale != 1.0:
-            h *= profile.loss.scale
-        gradients, hessians = leaf_sums(tree, block, g, h, len(gradient_sum))
-        gradient_sum += gradients
-        hessian_sum += hessians
 
 
 def shifted(loss: Loss, x: Floats, trees: Sequence[Tree], before: Sequence[Floats | None], block: slice) -> Floats:

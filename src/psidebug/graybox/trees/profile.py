@@ -7,7 +7,7 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,8 +18,7 @@ from sklearn.model_selection import train_test_split
 from psidebug.errors import LearnerMismatch, UnsupportedLearner
 from psidebug.graybox.protocol import Floats
 from psidebug.graybox.trees.loss import Loss
-from psidebug.graybox.trees.start import Start
-from psidebug.graybox.trees.weighting import Weighting, one_hot
+from psidebug.graybox.trees.weighting import Start, Weighting, one_hot
 from psidebug.task.labels import Codes
 from psidebug.task.tables import Table, is_frame, row_count, take
 
@@ -72,6 +71,16 @@ class Fitted:
             raise self.refuse(setting=f"class_weight={class_weight!r}", instead="class_weight='balanced' or a dict")
         labels = np.asarray(self.model.classes_).tolist()
         return Weighting(s, np.array([float(class_weight.get(label, 1.0)) for label in labels]))
+
+    def leaves(self, apply: Callable[[Table], Any], *, largest: int) -> tuple[Leaves, Leaves]:
+        """Leaf indices (trees, rows) of the training rows and of the test rows, see :func:`leaf_indices`."""
+        return leaf_indices(apply, self.train, largest=largest), leaf_indices(apply, self.test, largest=largest)
+
+    def refuse_other(self, settings: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+        """Refuse a setting that is not the wanted one."""
+        for key, value in wanted.items():
+            if settings.get(key, value) != value:
+                raise self.refuse(setting=f"{key}={settings[key]!r}", instead=f"{key}={value!r}")
 
     def totals(self, weighting: Weighting) -> Floats:
         """S_k (K,), the class totals of the given labels from which a first score is made."""
@@ -190,8 +199,10 @@ def leaf_indices(apply: Callable[[Table], Any], table: Table, *, largest: int) -
     count = row_count(table)
     leaves: Leaves = np.empty((0, count), dtype=kind)
     done = 0
-    for part in _row_blocks(table):
-        block = np.asarray(apply(part))
+    for begin in range(0, count, ROWS_AT_ONCE):  # so that what a library returns about each row fits in memory
+        rows = slice(begin, min(begin + ROWS_AT_ONCE, count))
+        some = table if count <= ROWS_AT_ONCE else _rows_at(table, rows)
+        block = np.asarray(apply(some))
         block = block.reshape(len(block), -1)
         if not done:
             leaves = np.empty((block.shape[1], count), dtype=kind)
@@ -200,20 +211,13 @@ def leaf_indices(apply: Callable[[Table], Any], table: Table, *, largest: int) -
     return leaves
 
 
-def _row_blocks(table: Table, size: int = ROWS_AT_ONCE) -> Iterator[Table]:
-    """The table in blocks of rows, so that what a library returns about each fits in memory."""
-    count = row_count(table)
-    if count <= size:
-        yield table
-        return
-    for begin in range(0, count, size):
-        end = min(begin + size, count)
-        yield take(table, np.arange(begin, end)) if is_frame(table) else table[begin:end]
-
-
-def _sampled(table: Table, most: int = ROWS_AT_ONCE) -> tuple[slice, Table]:
-    """At most this many rows, evenly spaced: those whose scores are compared with the model's own."""
-    rows = slice(0, row_count(table), max(1, -(-row_count(table) // most)))
+def _sampled(table: Table) -> tuple[slice, Table]:
+    """At most so many rows, evenly spaced: those whose scores are compared with the model's own."""
+    rows = slice(0, row_count(table), max(1, -(-row_count(table) // ROWS_AT_ONCE)))
     if rows.step == 1:
         return slice(None), table
-    return rows, take(table, np.arange(*rows.indices(row_count(table)))) if is_frame(table) else table[rows]
+    return rows, _rows_at(table, rows)
+
+
+def _rows_at(table: Table, rows: slice) -> Table:
+    return take(table, np.arange(*rows.indices(row_count(table)))) if is_frame(table) else table[rows]
