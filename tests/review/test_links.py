@@ -58,7 +58,7 @@ def test_what_is_no_file_is_refused_and_not_waited_for(digits_run: Path, name: s
         (digits_run / name).mkdir()
     else:
         os.mkfifo(digits_run / name)
-    with pytest.raises(UnreadableRun, match="no plain file"):
+    with pytest.raises(UnreadableRun, match="not a plain file"):
         opened(digits_run)
 
 

@@ -14,7 +14,7 @@ import pytest
 import psidebug
 from psidebug.errors import UnreadableRun
 from psidebug.store import load_run
-from psidebug.store.load import read_run_file
+from psidebug.store.manifest import read_run_file
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -63,19 +63,19 @@ def test_no_run_file(path: Path) -> None:
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe", b'{"schema": 1'])
 def test_broken_json(path: Path, content: bytes) -> None:
     (path / "run.json").write_bytes(content)
-    assert "no JSON" in refused(path)
+    assert "not JSON" in refused(path)
 
 
 @pytest.mark.parametrize("content", ["[]", "3", "{}", '{"schema": "one"}', '{"schema": true}'])
 def test_json_of_something_else(path: Path, content: str) -> None:
     (path / "run.json").write_text(content)
-    assert "does not say its schema" in refused(path)
+    assert "has no schema number" in refused(path)
 
 
 def test_a_newer_schema(path: Path) -> None:
     change(path, lambda record: record.update(schema=3, psidebug="9.1"))
     message = refused(path)
-    assert "made by a newer Psi (9.1, schema 3" in message
+    assert "was saved by Psi 9.1 (schema 3)" in message
     assert "upgrade" in message
 
 
@@ -132,8 +132,8 @@ OUTSIDE = [
 @pytest.mark.parametrize("name", OUTSIDE)
 def test_files_outside_of_the_run_are_not_opened(path: Path, name: str) -> None:
     change(path, lambda record: record["files"]["labels"].update(path=name))
-    assert "outside of the run" in refused(path)
-    with pytest.raises(UnreadableRun, match="outside of the run"):
+    assert "not a table inside the run" in refused(path)
+    with pytest.raises(UnreadableRun, match="not a table inside the run"):
         read_run_file(path)  # also who writes or removes by these names hears of it, before anything is touched
 
 
@@ -180,7 +180,7 @@ def test_a_fingerprint_of_other_things_than_texts_is_damage(path: Path, value: A
 
 def test_json_of_a_depth_that_no_run_has(path: Path) -> None:
     (path / "run.json").write_text("[" * 100_000)
-    assert "no JSON" in refused(path)
+    assert "not JSON" in refused(path)
 
 
 # ── links ──
@@ -209,7 +209,7 @@ def test_pipes_are_refused_and_not_waited_for(path: Path) -> None:
     for place in (table(path, "labels"), path / "run.json"):
         place.unlink()
         os.mkfifo(place)
-        assert "no plain file" in refused(path)
+        assert "not a plain file" in refused(path)
 
 
 def test_a_link_that_comes_after_the_run_was_opened_is_refused(path: Path, tmp_path: Path) -> None:
@@ -257,7 +257,7 @@ def test_tables_are_read_when_asked_for(path: Path) -> None:
 def test_a_run_of_an_older_schema_is_refused_with_what_to_do(path: Path) -> None:
     change(path, lambda record: record.update(schema=1, psidebug="0.1.0"))
     message = refused(path)
-    assert "was made by Psi 0.1.0" in message
+    assert "was saved by Psi 0.1.0" in message
     assert "run psi debug again" in message
 
 

@@ -18,7 +18,7 @@ import psidebug
 from psidebug.errors import OtherRun, OutputError
 from psidebug.files import marked
 from psidebug.store import check_run_place, fingerprint_of, load_run
-from psidebug.store.load import read_run_file
+from psidebug.store.manifest import read_run_file
 from tests.conftest import Planted, planted_rows
 from tests.store.conftest import debugged
 
@@ -173,7 +173,7 @@ def test_at_every_step_a_reader_finds_a_whole_run(
 def test_another_run_is_not_overwritten(small: psidebug.Diagnosis, tmp_path: Path) -> None:
     small.save(tmp_path / "run")
     before = state(tmp_path)
-    with pytest.raises(OtherRun, match="other data or of another learner"):
+    with pytest.raises(OtherRun, match="other data or another learner"):
         debugged(planted_rows(seed=1), bugs=[]).save(tmp_path / "run")
     assert state(tmp_path) == before
 
@@ -202,7 +202,7 @@ def test_no_folder_outside_of_the_run_is_removed(
     files = read_run_file(tmp_path / "run")["files"]
     forge(tmp_path / "run", files={**files, "causes": {"path": name.format(there=tmp_path), "sha256": ""}})
     before = state(tmp_path)
-    with pytest.raises(OtherRun, match="outside of the run"):
+    with pytest.raises(OtherRun, match="not a table inside the run"):
         small.save(tmp_path / "run")
     assert removed == []
     assert state(tmp_path) == before
@@ -221,7 +221,7 @@ def test_folders_inside_of_the_run_that_are_not_its_tables_are_not_removed(
     small.save(tmp_path / "run")
     (tmp_path / "run" / "again-001").mkdir()
     forge(tmp_path / "run", files={"labels": {"path": "again-001/labels.parquet", "sha256": ""}})
-    with pytest.raises(OtherRun, match="outside of the run"):
+    with pytest.raises(OtherRun, match="not a table inside the run"):
         small.save(tmp_path / "run")
     assert removed == []
 
@@ -265,7 +265,7 @@ def test_a_forged_fingerprint_is_another_run(small: psidebug.Diagnosis, tmp_path
 
 def test_what_is_no_run_is_not_overwritten(small: psidebug.Diagnosis, tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("three years of work")
-    with pytest.raises(OtherRun, match="is no saved run"):
+    with pytest.raises(OtherRun, match="is not a saved run"):
         small.save(tmp_path)
     with pytest.raises(OutputError, match="it is a file"):
         small.save(tmp_path / "thesis.txt")

@@ -20,7 +20,7 @@ from psidebug.review.similar import Similar
 from psidebug.review.store import open_store
 from psidebug.review.verdicts import ACTIONS, DECIDED, Ledger, Verdict, checked_comment
 from psidebug.store import Run, load_run
-from psidebug.store.format import RUN_FILE
+from psidebug.store.manifest import RUN_FILE
 from psidebug.store.values import as_json
 
 AGAIN = re.compile(r"again-\d{3,}")

@@ -1,4 +1,4 @@
-"""Two runs compared: the same inputs? the same verdict, suspects, effect?"""
+"""Two runs compared: their inputs, verdicts, suspects and effects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run was made from, in a few digests: the same values give the same digest whatever library holds them."""
+"""Digests of what a run was made from: the same values give the same digest in every data-frame library."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def versions() -> dict[str, str]:
 
 
 def learner_text(learner: Any, *, seed: int) -> str:
-    """Class and parameters; the same text in every process, so without addresses in memory.
+    """Class and parameters as text, without memory addresses, so that it is the same in every process.
 
-    The seed of the task stands where the user left chance open, and is no parameter that was given.
+    A ``random_state`` that Psi set to the seed of the task, because the user gave none, counts as None.
     """
     name = f"{type(learner).__module__}.{type(learner).__qualname__}"
     parameters = learner.get_params(deep=True) if hasattr(learner, "get_params") else {}

@@ -1,4 +1,4 @@
-"""The form of a saved run: the version of its schema, and values as plain data and back."""
+"""Dataclasses as plain data for ``run.json``, and back."""
 
 from __future__ import annotations
 
@@ -12,25 +12,9 @@ import numpy as np
 
 from psidebug.store.values import Json, as_json, from_json
 
-SCHEMA = 2
-"""Rises when something changes its meaning or goes away; new fields alone do not raise it, readers ignore them."""
-RUN_FILE = "run.json"
-PARTS: Mapping[str, type] = {
-    "schema": int,
-    "psidebug": str,
-    "fingerprint": dict,
-    "findings": dict,
-    "data": dict,
-    "spec": dict,
-    "files": dict,
-}
-"""What every ``run.json`` has, each part with its type."""
-FINGERPRINT = ("train", "test", "rows", "learner")
-"""What every fingerprint says, each in a text."""
-
 
 def record_of(value: Any) -> Json:
-    """A value as plain data: a dataclass by its fields, without arrays, which belong into tables."""
+    """A value as plain data; arrays among the fields of a dataclass are left out, they belong in tables."""
     if dataclasses.is_dataclass(value):
         parts = {each.name: getattr(value, each.name) for each in dataclasses.fields(value)}
         return {name: record_of(part) for name, part in parts.items() if not isinstance(part, np.ndarray)}
@@ -42,9 +26,9 @@ def record_of(value: Any) -> Json:
 
 
 def read_record(kind: Any, record: Json, **parts: Any) -> Any:
-    """The value of this type that :func:`record_of` wrote.
+    """The value of this type that :func:`record_of` wrote, with ``parts``, such as arrays, from the caller.
 
-    Fields of a dataclass that this version does not know are ignored; ``parts``, as arrays, are given by the caller.
+    Unknown fields of a dataclass are ignored.
     """
     inner = typing.get_args(kind)
     if typing.get_origin(kind) in (types.UnionType, typing.Union):

@@ -1,13 +1,13 @@
-"""Where a run is: a directory that holds a whole run, the old one or the new one, at every moment.
+"""The directory of a run, which holds a whole run, the old or the new one, at every moment.
 
 ::
 
     RUN/run.json                    what was found, and the names and digests of the tables
     RUN/tables-1a2b3c4d/*.parquet   the tables, and learner.skops beside them
 
-The tables of a new run are written beside those of the old one, under a hidden name, and forced to disk; then
-``run.json`` is replaced in one step, and only then do the old tables go, and with them what processes that were killed
-have left. Other files in the directory, as the verdicts of a review, are not touched.
+The tables of a new run are written beside those of the old one, under a hidden name, and forced to disk. Then
+``run.json`` is replaced in one step, and only then are the old tables removed, and the leftovers of killed processes.
+Other files in the directory, such as the verdicts of a review, are not touched.
 """
 
 from __future__ import annotations
@@ -27,14 +27,12 @@ import pyarrow.parquet as pq
 
 from psidebug.errors import OtherRun, OutputError, UnreadableRun
 from psidebug.files import PARTIAL, is_left_behind, marked, write_whole
-from psidebug.store.format import RUN_FILE
-from psidebug.store.load import read_run_file
-from psidebug.store.manifest import TABLES, tables_of
+from psidebug.store.manifest import RUN_FILE, TABLES, read_run_file, tables_of
 from psidebug.store.values import Json
 
 
 def check_run_place(path: str | PathLike[str], fingerprint: Mapping[str, str]) -> None:
-    """Raise :class:`OutputError` if a run of these inputs cannot be saved at ``path``, before the work for it."""
+    """Raise :class:`OutputError` if a run of these inputs cannot be saved at ``path``."""
     _replaced(Path(path), fingerprint)
 
 
@@ -45,8 +43,9 @@ def write_run(path: str | PathLike[str], record: Json, tables: Mapping[str, Any]
     try:
         if target.is_dir():
             _fill(target, record, tables)
-            for name in set() if old is None else tables_of(old):
-                _remove_tables(target / name)
+            for each in [] if old is None else [target / name for name in tables_of(old)]:
+                if each.name.startswith(TABLES) and each.is_dir() and not each.is_symlink():  # a link is not ours
+                    shutil.rmtree(each, ignore_errors=True)
             _remove_leftovers(target)
             return
         built = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{marked(target.name)}", suffix=PARTIAL))
@@ -68,9 +67,9 @@ def write_run(path: str | PathLike[str], record: Json, tables: Mapping[str, Any]
 
 
 def _remove_leftovers(run: Path) -> None:
-    """Remove what killed processes have left: half-written runs beside this one, half-written files and tables in it.
+    """Remove what killed processes left: unfinished runs beside this one, and files and tables in it.
 
-    Tables that were whole when the process died have no hidden name, but nobody names them.
+    Tables that were finished when the process died have no hidden name, but ``run.json`` does not name them.
     """
     named = _tables_in(run)
     beside = [
@@ -81,17 +80,11 @@ def _remove_leftovers(run: Path) -> None:
         if each.is_dir() and not each.is_symlink():
             shutil.rmtree(each, ignore_errors=True)
         else:
-            each.unlink(missing_ok=True)  # of a link, the link alone
-
-
-def _remove_tables(path: Path) -> None:
-    """Remove a directory with tables that the run no longer names; a link of that name is none of ours."""
-    if path.name.startswith(TABLES) and path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
+            each.unlink(missing_ok=True)  # removes a link, not its target
 
 
 def _replaced(target: Path, fingerprint: Mapping[str, str]) -> Json:
-    """The record of the run that is there and may be replaced; None if nothing is there."""
+    """The record of the run to be replaced; None if there is none."""
     try:
         found = target.resolve().exists()
         if found and not target.is_dir():
@@ -103,26 +96,26 @@ def _replaced(target: Path, fingerprint: Mapping[str, str]) -> Json:
         names = [each.name for each in target.iterdir()] if found else []
     except OutputError:
         raise
-    except (OSError, ValueError) as error:  # a name that is too long, or has a zero byte; a directory that is closed
+    except (OSError, ValueError) as error:  # the name is too long or has a zero byte; the directory cannot be listed
         raise OutputError(f"could not write {str(target)!r}: {error}. Choose another place.") from error
     if all(name.startswith(".") and name.endswith(PARTIAL) for name in names):  # what a killed process left
         return None
     if RUN_FILE not in names:
-        raise OtherRun(f"{target} holds other files and is no saved run. Choose another place, or empty it first.")
+        raise OtherRun(f"{target} holds other files and is not a saved run. Choose another place, or empty it.")
     try:
         old = read_run_file(target)
     except UnreadableRun as error:
         raise OtherRun(f"{target} holds a run that cannot be read ({error}) Choose another place.") from error
     if old["fingerprint"] != fingerprint:
         raise OtherRun(
-            f"{target} holds a run of other data or of another learner, which is not overwritten. Choose another "
-            f"place, or remove it first."
+            f"{target} holds a run of other data or another learner, which is not overwritten. Choose another "
+            f"place, or remove it."
         )
     return old
 
 
 def _fill(directory: Path, record: Json, tables: Mapping[str, Any]) -> None:
-    """Add the tables and then, in one step, the ``run.json`` that makes them count."""
+    """Write the tables and then, in one step, the ``run.json`` that names them."""
     hidden = Path(tempfile.mkdtemp(dir=directory, prefix=f".{marked(TABLES)}", suffix=PARTIAL))
     final = directory / hidden.name.removeprefix(".").removesuffix(PARTIAL)
     try:
@@ -142,13 +135,13 @@ def _fill(directory: Path, record: Json, tables: Mapping[str, Any]) -> None:
         _force(directory)
     except BaseException:
         shutil.rmtree(hidden, ignore_errors=True)
-        if final.name not in _tables_in(directory):  # else the step was made, and the new run counts
+        if final.name not in _tables_in(directory):  # else run.json was replaced, and the new run counts
             shutil.rmtree(final, ignore_errors=True)
         raise
 
 
 def _written(directory: Path, name: str, table: Any) -> Path:
-    """A table as Parquet; bytes are the learner, as skops wrote it."""
+    """Write a table as Parquet, and bytes (the learner) as a skops file."""
     if isinstance(table, bytes):
         path = directory / f"{name}.skops"
         path.write_bytes(table)
@@ -159,7 +152,7 @@ def _written(directory: Path, name: str, table: Any) -> Path:
 
 
 def _tables_in(directory: Path) -> set[str]:
-    """Directories with the tables of the run that is there now, if one is."""
+    """Directories with tables of the run that is there, if any."""
     try:
         return tables_of(read_run_file(directory))
     except UnreadableRun:
@@ -167,16 +160,16 @@ def _tables_in(directory: Path) -> set[str]:
 
 
 def _as_any_new_directory(path: Path) -> None:
-    """Temporary directories are their owner's alone; a run has the permissions of any new directory."""
+    """Give a temporary directory, which is private, the permissions of any new directory."""
     umask = os.umask(0)
     os.umask(umask)
     os.chmod(path, 0o777 & ~umask)
 
 
 def _force(path: Path) -> None:
-    """Make sure that a file, or the names in a directory, are on disk."""
+    """Force a file, or the names in a directory, to disk."""
     if os.name == "nt" and path.is_dir():
-        return  # Windows cannot open directories, and needs no such call
+        return  # Windows cannot open directories, and need not
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -1,10 +1,12 @@
-"""A saved run: findings, rows, spec and learner, from its files."""
+"""A saved run, opened and checked: findings, rows, spec and learner, from its files."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +18,12 @@ from psidebug.display import display_of
 from psidebug.errors import LearnerMismatch, LearnerMissing, UnreadableRun
 from psidebug.findings.answers import Answers
 from psidebug.findings.effects import Controls, Verification
-from psidebug.findings.findings import (
-    Causes,
-    Curve,
-    Findings,
-    LabelFindings,
-    Point,
-    Predictions,
-    VerifiedCorrection,
-)
+from psidebug.findings.findings import Causes, Curve, Findings, LabelFindings, Point, Predictions, VerifiedCorrection
 from psidebug.models import from_skops
 from psidebug.priors import Prior
 from psidebug.spec import Spec
-from psidebug.store.format import RUN_FILE, read_record
-from psidebug.store.manifest import own_file
+from psidebug.store.format import read_record
+from psidebug.store.manifest import RUN_FILE, own_file, read_run_file
 from psidebug.store.specs import matrix_in, spec_of
 from psidebug.store.stored import restored, restored_series
 from psidebug.store.values import Json, from_json, values_of
@@ -38,23 +32,25 @@ from psidebug.task.data import Data, LabelledSet
 from psidebug.task.labels import Codes, Encoding, array_of
 
 
+def load_run(path: str | PathLike[str]) -> Run:
+    """The run saved at ``path``, checked; its rows and learner are read when they are asked for."""
+    files = RunFiles(Path(path), read_run_file(Path(path)))
+    for name in files.record["files"]:
+        files.check(name)
+    found = files.findings
+    stated = files.table("stated_prior") if files.has("stated_prior") else None
+    return Run(files, found, spec_of(files.record["spec"], stated, found.labels.given))
+
+
 @dataclass(frozen=True, eq=False)
 class Run(Answers):
-    """What :func:`load_run` returns: findings and spec, read; rows and learner, read when they are asked for."""
+    """What :func:`load_run` returns."""
 
     files: RunFiles
     found: Findings
     spec: Spec
     given_learner: Any = None
-    """The learner, where it was given by :meth:`with_learner`; None where the one that was saved is used."""
-
-    @classmethod
-    def of(cls, path: Path, record: Json) -> Run:
-        """The run of this ``run.json``."""
-        files = RunFiles(path, record)
-        found = files.findings
-        stated = files.table("stated_prior") if files.has("stated_prior") else None
-        return cls(files, found, spec_of(record["spec"], stated, found.labels.given))
+    """The learner given by :meth:`with_learner`; None for the saved one."""
 
     @property
     def path(self) -> Path:
@@ -72,19 +68,17 @@ class Run(Answers):
         return self.files.data(self.found)
 
     def with_learner(self, model: Any) -> Run:
-        """The run with its learner, where that could not be saved; the class must be the one that was diagnosed."""
+        """The run with a learner, for one that could not be saved; it must be of the same class."""
         learners.check_classifier(model)
         made_with = self.found.origin.fingerprint["learner"].partition("(")[0]
         name = f"{type(model).__module__}.{type(model).__qualname__}"
         if name != made_with:
-            raise LearnerMismatch(
-                f"the run was made with {made_with}, and this is {name}. Run debug again to change it."
-            )
+            raise LearnerMismatch(f"the run was made with {made_with}, not with {name}. To change it, run debug again.")
         return replace(self, given_learner=learners.fresh(model))
 
     @property
     def has_learner(self) -> bool:
-        """Whether it has its learner."""
+        """Whether it has a learner."""
         return self.given_learner is not None or self.files.has("learner")
 
     @property
@@ -95,8 +89,8 @@ class Run(Answers):
         if not self.files.has("learner"):
             why = self.files.record["no_learner"] or "it is not among its files."
             raise LearnerMissing(
-                f"{self.path} has no learner, so nothing can be trained: {why} Give it the "
-                f"learner, by Diagnosis.load(path).with_learner(model), or run debug again."
+                f"{self.path} has no learner, so nothing can be trained: {why} Give one with "
+                f"Diagnosis.load(path).with_learner(model), or run debug again."
             )
         return from_skops(self.files.content("learner"), name=str(self.files.place("learner")))
 
@@ -116,17 +110,32 @@ class RunFiles:
         return name in self.record["files"]
 
     def place(self, name: str) -> Path:
-        """Where a file is; raises :class:`UnreadableRun` if the record names none, or a link or a pipe is there."""
+        """The path of a file, checked."""
         if not self.has(name):
             raise UnreadableRun(f"{self.path / RUN_FILE} is damaged: it names no file for {name}. Save the run again.")
         return own_file(self.path, self.record["files"][name]["path"])
+
+    def check(self, name: str) -> None:
+        """Raise :class:`UnreadableRun` if a file is missing or was changed."""
+        path, entry = self.place(name), self.record["files"][name]
+        try:
+            with path.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+        except FileNotFoundError:
+            raise UnreadableRun(
+                f"{self.path} lacks its file {entry['path']}. Copy the whole directory, or save the run again."
+            ) from None
+        except OSError as error:
+            raise UnreadableRun(f"cannot read {path}: {error.strerror or error}.") from None
+        if digest != entry["sha256"]:
+            raise UnreadableRun(f"{path} was changed or damaged. Save the run again.")
 
     def table(self, name: str) -> Any:
         """A table, as Arrow."""
         return self._read(name, pq.read_table)
 
     def content(self, name: str) -> bytes:
-        """A file that is no table."""
+        """The bytes of a file."""
         found: bytes = self._read(name, Path.read_bytes)
         return found
 
@@ -135,10 +144,10 @@ class RunFiles:
         try:
             return read(path)
         except FileNotFoundError:
-            raise UnreadableRun(f"{path} is gone: the run was saved anew or moved meanwhile. Load it again.") from None
+            raise UnreadableRun(f"{path} is gone: the run was saved again or moved. Load it again.") from None
         except (OSError, pa.ArrowException) as error:
             told = str(error).partition("\n")[0]
-            raise UnreadableRun(f"{path} cannot be read: {told:.200}. Save the run again.") from None
+            raise UnreadableRun(f"cannot read {path}: {told:.200}. Save the run again.") from None
 
     # ── findings ──
 
@@ -150,7 +159,7 @@ class RunFiles:
 
     @property
     def findings(self) -> Findings:
-        """What was found, from the record and four tables."""
+        """What was found."""
         told, table, tests = self.record["findings"], self.table("labels"), self.table("predictions")
         labels = self._labels(table)
         correction = controls = curve = None
@@ -214,7 +223,7 @@ class RunFiles:
     # ── rows ──
 
     def data(self, found: Findings) -> Data:
-        """The rows, from their tables."""
+        """The rows."""
         labels, validation = self.table("labels"), None
         if self.has("validation"):
             codes = self._codes(self.table("validation_labels"), "label")
@@ -241,7 +250,7 @@ class RunFiles:
         return self._features(name) if self.has(name) else None
 
     def _given_labels(self, came: Codes) -> Any:
-        """The labels in the form in which they were given."""
+        """The labels as they were given."""
         form, labels = self.record["data"]["forms"].get("labels"), self.encoding.decode(came)
         if self.has("given_labels"):
             return restored_series(self.table("given_labels"), form)
@@ -249,7 +258,7 @@ class RunFiles:
 
 
 def _effect(record: Json, tests: Any, name: str) -> Any:
-    """A verification, or None, with the test rows that its model gets wrong; that model's margins are not kept."""
+    """A verification, or None, with the test rows that its model gets wrong; its margins are not saved."""
     if record is None:
         return None
     return read_record(Verification, record, wrong_after=tests[f"wrong_{name}"].to_numpy())

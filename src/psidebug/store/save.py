@@ -1,4 +1,4 @@
-"""``save_run``: findings, rows, spec and learner as what goes into the files of a run."""
+"""``save_run``: findings, rows, spec and learner as the files of a run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from psidebug.errors import UnreadableModel
 from psidebug.findings.findings import Causes, Findings
 from psidebug.models import as_skops
 from psidebug.spec import Spec
-from psidebug.store.format import SCHEMA, record_of
+from psidebug.store.format import record_of
+from psidebug.store.manifest import SCHEMA
 from psidebug.store.place import write_run
 from psidebug.store.specs import matrix_table, prior_table, spec_record
 from psidebug.store.stored import stored, stored_series
@@ -20,16 +21,16 @@ from psidebug.store.values import Json, as_json, column, table_of
 from psidebug.task.data import Data
 
 Tables = dict[str, Any]
-WITHOUT_LEARNER = "the diagnosis that was saved had none itself."
+WITHOUT_LEARNER = "the saved diagnosis had none."
 
 
 def save_run(path: str | PathLike[str], findings: Findings, data: Data, spec: Spec, learner: Any) -> None:
-    """Write a run to the directory ``path``, which appears whole or not at all; see :meth:`Diagnosis.save`."""
+    """Write a run to the directory ``path``, completely or not at all; see :meth:`Diagnosis.save`."""
     write_run(path, *contents(findings, data, spec, learner))
 
 
 def contents(findings: Findings, data: Data, spec: Spec, learner: Any) -> tuple[Json, Tables]:
-    """What a run directory holds: ``run.json`` without the names of the files, and the tables by name."""
+    """``run.json`` without the names of its files, and the tables by name."""
     told, forms = record_of(findings), {}
     del told["encoding"]
     tables: Tables = {

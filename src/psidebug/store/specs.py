@@ -17,11 +17,11 @@ from psidebug.symptoms import And, LogLossAbove, Misclassified, Not, Or, Symptom
 from psidebug.task.labels import Codes
 
 SYMPTOMS: dict[str, type[Symptom]] = {each.__name__: each for each in (And, LogLossAbove, Misclassified, Not, Or)}
-"""Those that a file can hold."""
+"""Those that can be saved."""
 
 
 def spec_record(spec: Spec) -> Json:
-    """The spec without a prior by row; what no file can hold is named."""
+    """The spec without a prior by row; objects that cannot be saved are named."""
     return {
         "symptom": spec.symptom if isinstance(spec.symptom, str) else _symptom_record(spec.symptom),
         "prior": _prior_record(spec.prior),
@@ -84,7 +84,7 @@ def _symptom_record(symptom: Symptom | NotKept) -> Json:
 
 
 def _option(record: Json) -> Any:
-    """A name, a symptom, or what stands for an object that was not kept."""
+    """A name, a symptom, or the stand-in for an object that was not saved."""
     if isinstance(record, str):
         return record
     if "not kept" in record:
@@ -97,7 +97,7 @@ def _option(record: Json) -> Any:
 
 
 def _named(option: Any) -> Json:
-    """What to call an object that no file can hold."""
+    """The name of an object that cannot be saved."""
     if isinstance(option, NotKept):
         return {"not kept": option.what}
     return {"not kept": str(getattr(option, "name", None) or getattr(option, "__name__", type(option).__name__))}

@@ -1,4 +1,4 @@
-"""A table of features as a Parquet table plus a note on its form, from which it comes back as it was given."""
+"""A table of features as a Parquet table plus a note on its form, so that it is restored as it was."""
 
 from __future__ import annotations
 
