@@ -23,8 +23,8 @@ from psidebug.sufficiency import sufficiency
 from psidebug.symptoms import misclassified
 from psidebug.task.task import Task
 from tests.conftest import Planted
-from tests.diagnosis.test_verification import three_classes
-from tests.graybox.test_alice import LEARNERS, MISLABELLED, pictures
+from tests.diagnosis.tasks import three_classes
+from tests.graybox.alice import LEARNERS, MISLABELLED, pictures
 
 
 def prior_of(task: Task, rate: float = 0.05) -> Prior:
