@@ -147,7 +147,7 @@ def test_a_stopped_debug_leaves_nothing(folder: Path, which: signal.Signals) -> 
 HELD = """
 import sys, time
 import psidebug.store.place as place
-def held(*arguments):
+def held(*arguments, **options):
     print("tables are written", file=sys.stderr, flush=True)
     time.sleep(600)
 place.write_whole = held

@@ -68,7 +68,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("demo") / "[demo].html"
 
 
-@pytest.fixture(scope="module", params=[0, 2])
+@pytest.fixture(scope="module", params=[0, pytest.param(2, marks=pytest.mark.thorough)])
 def demo(request: pytest.FixtureRequest, report: Path) -> subprocess.CompletedProcess[str]:
     return psi("demo", "--seed", str(request.param), "--report", str(report))
 

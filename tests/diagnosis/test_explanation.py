@@ -48,7 +48,12 @@ def repaired_by(task: Task, model: Any, codes: npt.NDArray[np.intp], row: int) -
 BOXES = [(name, box) for name in LEARNERS for box in ("auto", "leaf_refit") if name != "logistic" or box == "auto"]
 
 
-@pytest.mark.parametrize(("name", "box"), BOXES)
+LONG = {("histogram", "leaf_refit"), ("xgboost", "leaf_refit")}
+
+
+@pytest.mark.parametrize(
+    ("name", "box"), [pytest.param(*each, marks=pytest.mark.thorough if each in LONG else ()) for each in BOXES]
+)
 def test_alices_five_cars(name: str, box: str) -> None:
     model = LEARNERS[name]
     task = Task.of(model, *pictures(), rows=[f"p{i}" for i in range(85)])
