@@ -20,6 +20,40 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Budgeted:
+    """A test, what it says, and how often chance may fail it; None where chance has no part."""
+
+    name: str
+    says: str
+    budget: float | None
+
+
+COLLECTED = pytest.StashKey[list[Budgeted]]()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep the budgets of all tests, before any is left out."""
+    config.stash[COLLECTED] = [
+        Budgeted(item.nodeid, getattr(getattr(item, "function", None), "__doc__", None) or "", _budget_of(item))
+        for item in items
+    ]
+
+
+def _budget_of(item: pytest.Item) -> float | None:
+    mark = item.get_closest_marker("chance")
+    return None if mark is None else float(mark.args[0])
+
+
+@pytest.fixture
+def budget(request: pytest.FixtureRequest) -> float:
+    """How often chance may fail this test, by its marker."""
+    stated = _budget_of(request.node)
+    assert stated is not None, "state it: @pytest.mark.chance(1e-3)"
+    return stated
+
+
+@dataclass(frozen=True)
 class Planted:
     """Whole-number features, so that every kind of table holds exactly the same numbers."""
 

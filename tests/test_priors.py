@@ -43,6 +43,7 @@ def test_worlds_are_counted_exactly_while_they_are_few_and_never_as_a_huge_integ
     assert million == np.inf
 
 
+@pytest.mark.chance(1e-5)
 def test_draws_follow_the_table() -> None:
     """20,000 worlds, each frequency within 5 standard errors: false alarm below 1e-5."""
     prior = noise(GIVEN, 3, [0.0, 0.1, 0.4, 0.3], [[0, 3, 1], [1, 0, 1], [0, 1, 0]])

@@ -68,9 +68,14 @@ def test_debug_takes_its_data_in_order_and_its_options_by_name() -> None:
 
 
 def test_every_option_of_debug_is_documented() -> None:
+    """Each parameter heads an entry of the section "Parameters", once and in the order of the signature."""
     text = inspect.getdoc(psidebug.debug) or ""
-    for name in inspect.signature(psidebug.debug).parameters:
-        assert name in text
+    section = text.split("Parameters\n----------\n")[1].split("\n\n")[0].splitlines()
+    heads = [at for at, line in enumerate(section) if not line.startswith(" ")]
+    documented = [name for at in heads for name in section[at].split(", ")]
+    assert documented == list(inspect.signature(psidebug.debug).parameters)
+    for at, after in zip(heads, [*heads[1:], len(section)], strict=True):
+        assert " ".join(section[at + 1 : after]).strip().endswith("."), f"what {section[at]} is, in a sentence"
 
 
 def test_the_door_takes_what_debug_takes() -> None:
@@ -80,13 +85,25 @@ def test_the_door_takes_what_debug_takes() -> None:
     assert {name for each in door for name in each} - {"seed", "tables"} <= set(whole)
 
 
+DIAGNOSIS = {
+    "what was found": {
+        "controls", "corrected", "correction", "curve", "explained", "explanations", "fidelity", "findings", "found",
+        "later", "notes", "nothing_to_debug", "order", "p_wrong", "prior", "proposed", "repaired_labels", "settings",
+        "slices", "spec", "suspects", "threshold_curve", "verdict",
+    },
+    "what it is about": {"data", "display", "test_metadata"},
+    "who found it": {"estimates", "graybox", "hypotheses", "live", "session", "symptom", "task", "tried"},
+    "who can find more": {"diagnose_again", "explain", "retrain", "reviewed", "verify"},
+    "pages and files": {"load", "report", "run", "save", "saved"},
+    "how one is made from another": {"described", "of", "with_learner", "with_options"},
+}  # fmt: skip
+
+
 def test_the_face_of_a_diagnosis() -> None:
-    names = {name for name in dir(psidebug.Diagnosis) if not name.startswith("_")}
-    names |= {each.name for each in dataclasses.fields(psidebug.Diagnosis)}
-    assert {"fidelity", "notes"} <= names
-    assert {"suspects", "slices", "repaired_labels", "explain", "report", "verdict", "nothing_to_debug"} <= names
-    assert {"explanations", "hypotheses", "p_wrong", "proposed", "curve", "controls", "tried", "correction"} <= names
-    assert {"later", "reviewed", "verify"} <= names
+    """Exactly these names: one more is a promise, one less a broken one."""
+    names = {*dir(psidebug.Diagnosis), *(each.name for each in dataclasses.fields(psidebug.Diagnosis))}
+    assert {name for name in names if not name.startswith("_")} == set().union(*DIAGNOSIS.values())
+    assert sum(map(len, DIAGNOSIS.values())) == len(set().union(*DIAGNOSIS.values())), "each has one place"
     assert list(inspect.signature(psidebug.Diagnosis.explain).parameters) == ["self", "test_row", "budget"]
     assert list(inspect.signature(psidebug.Diagnosis.report).parameters) == ["self", "path"]
 

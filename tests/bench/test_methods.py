@@ -141,6 +141,7 @@ def test_duti_follows_its_gradient() -> None:
         assert gradient[row] == pytest.approx(numeric, rel=2e-2, abs=1e-4)
 
 
+@pytest.mark.thorough
 def test_duti_and_rain_find_a_slice(one_slice: tuple[Benchmark, Ground]) -> None:
     data, ground = one_slice
     doubted = average_precision(order_of(baselines.training_loss(ground.contest).scores), data.wrong) or 0.0

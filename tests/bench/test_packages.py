@@ -68,6 +68,7 @@ def test_rows_out_of_fold_are_judged_by_a_model_that_has_not_seen_them() -> None
     assert losses[0] > losses[1]
 
 
+@pytest.mark.thorough
 def test_values_are_read_by_row_whatever_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
     """The least worth is the most suspicious, and pyDVL's results come in an order of their own."""
     contest = small("logistic", rows=40)

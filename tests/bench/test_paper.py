@@ -27,6 +27,7 @@ def _of(lines: list[Line], step: str, bugs: str) -> Line:
     return next(line for line in lines if (line.step, line.bugs) == (step, bugs))
 
 
+@pytest.mark.thorough
 def test_psi_finds_systematic_errors_where_the_method_as_printed_does_not(lines: list[Line]) -> None:
     printed, ours = _of(lines, "paper", "new"), _of(lines, "psi", "new")
     assert ours.p_at_n is not None

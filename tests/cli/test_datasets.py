@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from psidebug.datasets import DESIGNS
-from tests.cli.test_demo import psi
+from tests.cli.processes import psi
 
 
 def test_every_benchmark_is_listed_with_its_size_noise_source_and_licence(tmp_path: Path) -> None:

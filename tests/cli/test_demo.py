@@ -6,20 +6,14 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
 import psidebug
-
-PSI = [sys.executable, "-c", "from psidebug.cli import main; main()"]
-
-
-def psi(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    env = os.environ | {"COLUMNS": "200"} | environment
-    return subprocess.run([*PSI, *arguments], capture_output=True, text=True, env=env, check=False, timeout=120)
+from tests.cli.folder import PSI
+from tests.cli.processes import psi
 
 
 def test_the_version() -> None:
@@ -74,7 +68,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("demo") / "[demo].html"
 
 
-@pytest.fixture(scope="module", params=[0, 2])
+@pytest.fixture(scope="module", params=[0, pytest.param(2, marks=pytest.mark.thorough)])
 def demo(request: pytest.FixtureRequest, report: Path) -> subprocess.CompletedProcess[str]:
     return psi("demo", "--seed", str(request.param), "--report", str(report))
 

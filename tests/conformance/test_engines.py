@@ -15,12 +15,12 @@ from typing import get_type_hints
 
 import numpy as np
 import pytest
-from scipy.stats import binom
 
 import psidebug.inference
 from psidebug.errors import InvalidSymptom
 from psidebug.inference.estimates import Estimates
 from psidebug.sufficiency import ENGINES, REGISTRY, sufficiency
+from tests.chance import allowed
 from tests.conformance.engine_tasks import KNOWN, Case, Question, cases
 
 
@@ -43,11 +43,8 @@ CLAIMS = {
 ROUNDING = 1e-9
 NOMINAL = 0.95
 """How often a sampled interval covers the truth, by what it says of itself."""
-INTERVALS = 240
+INTERVALS = 120
 """Intervals checked of each sampled engine: one label a run, so that they are independent."""
-FALSE_ALARM = 1e-3
-ALLOWED_MISSES = 24
-"""P(more misses than this) ≤ FALSE_ALARM if the intervals cover as they say: Bin(240, 0.05) has mean 12."""
 
 
 def by_case(wanted: Callable[[str, Case], bool]) -> pytest.MarkDecorator:
@@ -91,8 +88,9 @@ def test_an_exact_engine_answers_the_program_within_its_stated_error(engine: str
     assert found.log_p_without == pytest.approx(np.log(question.p_without))
 
 
+@pytest.mark.chance(1e-3)
 @pytest.mark.parametrize("engine", [engine for engine in REGISTRY if engine in CLAIMS and not CLAIMS[engine].exact])
-def test_a_sampled_engine_covers_the_program_as_often_as_it_says(engine: str) -> None:
+def test_a_sampled_engine_covers_the_program_as_often_as_it_says(engine: str, budget: float) -> None:
     answered = [case for case in cases() if CLAIMS[engine].answers(case) is not None]
     missed, widths = [], []
     for run in range(INTERVALS):
@@ -103,13 +101,8 @@ def test_a_sampled_engine_covers_the_program_as_often_as_it_says(engine: str) ->
         widths.append(float(found.high[i] - found.low[i]))
         if not found.low[i] - ROUNDING <= case.asked.ps[i] <= found.high[i] + ROUNDING:
             missed.append((case.name, i, run))
-    assert len(missed) <= ALLOWED_MISSES, missed
+    assert len(missed) <= allowed(INTERVALS, 1.0 - NOMINAL, budget), missed
     assert np.mean(widths) < 0.2  # an interval that says nothing covers everything
-
-
-def test_the_budget_is_the_smallest_that_chance_may_ask_for() -> None:
-    exceeded = binom.sf([ALLOWED_MISSES - 1, ALLOWED_MISSES], INTERVALS, 1.0 - NOMINAL)
-    assert exceeded[1] <= FALSE_ALARM < exceeded[0]
 
 
 @by_case(lambda engine, case: CLAIMS[engine].answers(case) is not None)

@@ -17,6 +17,7 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(0)
 
 
+@pytest.mark.chance(1e-5)
 @pytest.mark.parametrize("classes", [("a", "b"), ("a", "b", "c", "d")])
 def test_scattered_errors_are_other_classes_all_equally_often(classes: tuple[str, ...]) -> None:
     clean = np.repeat(np.arange(len(classes)), 30_000)

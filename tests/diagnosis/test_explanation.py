@@ -24,8 +24,8 @@ from psidebug.sufficiency import sufficiency
 from psidebug.symptoms import misclassified
 from psidebug.task.task import Task
 from tests.conftest import Planted
-from tests.diagnosis.test_verification import three_classes
-from tests.graybox.test_alice import LEARNERS, MISLABELLED, pictures
+from tests.diagnosis.tasks import three_classes
+from tests.graybox.alice import LEARNERS, MISLABELLED, pictures
 
 
 def prior_of(task: Task, rate: float = 0.05) -> Prior:
@@ -49,7 +49,12 @@ def repaired_by(task: Task, model: Any, codes: npt.NDArray[np.intp], row: int) -
 BOXES = [(name, box) for name in LEARNERS for box in ("auto", "leaf_refit") if name != "logistic" or box == "auto"]
 
 
-@pytest.mark.parametrize(("name", "box"), BOXES)
+LONG = {("histogram", "leaf_refit"), ("xgboost", "leaf_refit")}
+
+
+@pytest.mark.parametrize(
+    ("name", "box"), [pytest.param(*each, marks=pytest.mark.thorough if each in LONG else ()) for each in BOXES]
+)
 def test_alices_five_cars(name: str, box: str) -> None:
     model = LEARNERS[name]
     task = Task.of(model, *pictures(), rows=[f"p{i}" for i in range(85)])

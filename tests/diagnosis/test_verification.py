@@ -7,7 +7,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 import xgboost
 from hypothesis import given, settings
@@ -26,6 +25,7 @@ from psidebug.findings import ErrorRate, PairedErrors
 from psidebug.policy import proved
 from psidebug.task.task import Task
 from tests.conftest import Planted, planted_rows
+from tests.diagnosis.tasks import three_classes
 
 
 @settings(derandomize=True, max_examples=100, deadline=None)
@@ -66,14 +66,6 @@ def test_a_p_value_worked_out_by_hand() -> None:
     """Nine fixed and one broken: 2 P(X = 0) + P(X = 1) = (2 + 10) / 2¹⁰."""
     assert PairedErrors(fixed=9, broken=1, of=50).p_value == pytest.approx(12 / 1024)
     assert PairedErrors(fixed=0, broken=0, of=50).p_value == 1.0
-
-
-def three_classes(planted: Planted) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    cuts = [-1.0, 2.0]
-    names = np.array(["low", "mid", "top"])
-    given = names[np.digitize(planted.X_train[:, 0], cuts)]
-    given[planted.wrong] = "low"
-    return given, names[np.digitize(planted.X_test[:, 0], cuts)]
 
 
 @pytest.mark.parametrize("classes", [2, 3])

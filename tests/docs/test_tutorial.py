@@ -48,6 +48,7 @@ def followed(page: str, folder: Path) -> Iterator[tuple[str, str]]:
         yield block.group(), f"```{kind}\n{said}```"
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("real_data")
 def test_the_tutorial_prints_what_it_shows(tmp_path: Path) -> None:
     page = PAGE.read_text(encoding="utf-8")

@@ -31,6 +31,7 @@ from psidebug.policy import RATE_ELSEWHERE
 from psidebug.slices.conditions import Condition, Slice
 from psidebug.task.task import Task
 from psidebug.training.trainer import Trainer
+from tests.chance import allowed
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.intp]
@@ -131,36 +132,38 @@ def test_a_mislabelled_slice_has_the_most_evidence(seed: int, size: int) -> None
     np.testing.assert_array_equal(np.flatnonzero(each[3].groups), np.flatnonzero(drawn.train_group == 3))
 
 
+@pytest.mark.chance(1e-3)
 @pytest.mark.parametrize("size", [2, 3])
-def test_of_random_errors_scattered_ones_have_the_most_evidence(size: int) -> None:
-    """A slice that is the guiltier by chance may be a nat ahead, in one of five draws."""
-    ahead = []
+def test_of_random_errors_scattered_ones_have_the_most_evidence(size: int, budget: float) -> None:
+    """A slice that is the guiltier by chance is ahead in less than 1%: in none of 80 draws."""
+    ahead = 0
     for seed in range(5):
         first, each = hypotheses(Drawn(seed, size=size).flip(0.2))
         assert first.likely
-        ahead.append(max(map(surplus, each)) - surplus(first))
-    assert sum(one > 0 for one in ahead) <= 1
-    assert max(ahead) < 1.0
+        ahead += max(map(surplus, each)) > surplus(first)
+    assert ahead <= allowed(5, 0.01, budget)
 
 
+@pytest.mark.chance(1e-4)
 @pytest.mark.parametrize("seed", range(3))
 def test_errors_of_one_side_are_scattered_too_and_their_rates_are_learned(seed: int) -> None:
-    """One class recorded as the other in a quarter of the cases: ± 0.08 is three standard errors of 250 rows."""
+    """One class recorded as the other in a quarter of the cases; 0.246 ± 0.031 over 40 draws: 0.13 is four of these."""
     drawn = Drawn(seed, train=1000)
     drawn.given[(drawn.truth == 1) & (drawn.rng.random(1000) < 0.25)] = 0
     first, each = hypotheses(drawn)
     assert first.likely
     assert surplus(first) > max(map(surplus, each))
-    np.testing.assert_allclose(first.rates[0], [[1.0, 0.0], [0.25, 0.75]], atol=0.1)
+    np.testing.assert_allclose(first.rates[0], [[1.0, 0.0], [0.25, 0.75]], atol=0.13)
 
 
-def test_of_clean_labels_nothing_is_likely() -> None:
-    """The charge covers the 95% point of what chance gains; of 20 draws at most 1 may gain more."""
+@pytest.mark.chance(1.1e-3)
+def test_of_clean_labels_nothing_is_likely(budget: float) -> None:
+    """The charge covers the 95% point of what chance gains, and more: none of 100 draws gained more."""
     likely = 0
     for seed in range(20):
         first, each = hypotheses(Drawn(seed))
         likely += any(one.likely for one in [first, *each])
-    assert likely <= 1
+    assert likely <= allowed(20, 0.01, budget)
 
 
 @pytest.fixture
@@ -178,13 +181,14 @@ def competed(drawn: Drawn, model: Any) -> list[Hypothesis]:
     return compete(task, Trainer(task), None, None, silent)
 
 
+@pytest.mark.chance(1.1e-3)
 @pytest.mark.usefixtures("without_forest")
-def test_of_clean_labels_nothing_is_likely_whoever_is_asked() -> None:
-    """The whole of it, predictors trained and slices searched for: of 20 draws at most 1 may err."""
+def test_of_clean_labels_nothing_is_likely_whoever_is_asked(budget: float) -> None:
+    """The whole of it, predictors trained and slices searched for: none of 60 draws erred."""
     likely = 0
     for seed in range(20):
         likely += competed(Drawn(seed, train=200, test=100), LogisticRegression())[0].likely
-    assert likely <= 1
+    assert likely <= allowed(20, 0.01, budget)
 
 
 @pytest.mark.usefixtures("without_forest")
@@ -291,15 +295,19 @@ def test_a_promise_is_what_rates_of_its_own_gain_less_its_charge() -> None:
     assert promise(contest, drawn.slices()[2], best) < 0, "it has rates of its own already"
 
 
+@pytest.mark.chance(1e-4)
 @pytest.mark.parametrize("seed", range(3))
 def test_scattered_errors_are_weighed_by_training_labels_too(seed: int) -> None:
-    """With 40 test points the rate is learned better, and the posterior is that of its calibration and rates."""
+    """With 40 test points the rate is learned better, and the posterior is that of its calibration and rates.
+
+    The rate that is found is 0.147 ± 0.016: 0.07 is four of these.
+    """
     drawn = Drawn(seed, train=1500, test=40).flip(0.15)
     contest, _ = drawn.contest()
     first = scattered(contest)
     found, _ = scattered_jointly(contest, first)
     assert found is not first
-    assert abs(found.rates[0][0, 1] - 0.15) < 0.04
+    assert abs(found.rates[0][0, 1] - 0.15) < 0.07
     joint = np.exp(found.calibrated.train) * found.rates[0][:, drawn.given].T
     np.testing.assert_allclose(found.posterior, joint / joint.sum(axis=1, keepdims=True), atol=1e-9)
     assert found.likely

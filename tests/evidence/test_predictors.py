@@ -57,6 +57,7 @@ def drawn(seed: int = 0, train: int = 120, test: int = 60) -> tuple[Any, ...]:
 # ── no row is predicted by a model that saw its label ───────────────────────────────────────────────────────────────
 
 
+@pytest.mark.chance(1e-5)
 def test_a_learner_by_heart_knows_nothing_of_random_labels() -> None:
     """One nearest neighbour says 1.00 of rows that it was trained on; 0.5 ± 0.12 is five standard errors of 450."""
     rng = np.random.default_rng(0)

@@ -29,6 +29,7 @@ SYMPTOMS: list[Symptom] = [
 ]
 
 
+@pytest.mark.chance(1e-4)
 @pytest.mark.parametrize("symptom", SYMPTOMS, ids=str)
 @pytest.mark.parametrize("classes", [2, 3])
 def test_tilting_agrees_with_enumeration(symptom: Symptom, classes: int) -> None:
@@ -130,6 +131,7 @@ def test_tilting_gives_up_on_the_impossible() -> None:
         tilting(noise(learner.given, 2, 0.1), learner, misclassified(0), rng=np.random.default_rng(0))
 
 
+@pytest.mark.chance(2e-6)
 def test_figure_psi_as_printed_agrees_with_enumeration() -> None:
     """Worlds that pass both observations, one label after another: within 5 standard errors (false alarm 1e-6)."""
     rng = np.random.default_rng(2)

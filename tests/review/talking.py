@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import threading
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -105,3 +106,24 @@ def serving(run: Path, **options: Any) -> Iterator[Room]:
     finally:
         served.server.should_exit = True
         thread.join()
+
+
+def first(room: Room, count: int = 1) -> list[int]:
+    """Positions of the first suspects."""
+    found: list[int] = room.desk.run.order[:count].tolist()
+    return found
+
+
+def work_done(room: Room, kind: str) -> str:
+    """What the page says when work of this kind is done."""
+    assert room.talk.say("/begin", kind=kind).status == 200
+    end = time.monotonic() + 120
+    while room.talk.ask("/changes").json["busy"]:
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    return room.talk.ask("/work").text
+
+
+def line(**changes: Any) -> str:
+    """One verdict as a line of an import, with changes."""
+    return json.dumps({"row": "picture-0366", "action": "correct", "label": "even", **changes})

@@ -21,21 +21,7 @@ from psidebug.review.desk import Desk
 from psidebug.review.exchange import read_verdicts
 from psidebug.review.store import open_store
 from psidebug.store import load_run
-from tests.review.talking import Room, serving
-
-
-def first(room: Room, count: int = 1) -> list[int]:
-    found: list[int] = room.desk.run.order[:count].tolist()
-    return found
-
-
-def work_done(room: Room, kind: str) -> str:
-    assert room.talk.say("/begin", kind=kind).status == 200
-    end = time.monotonic() + 120
-    while room.talk.ask("/changes").json["busy"]:
-        assert time.monotonic() < end
-        time.sleep(0.05)
-    return room.talk.ask("/work").text
+from tests.review.talking import Room, first, line, serving, work_done
 
 
 def test_a_verdict_is_on_disk_when_it_is_called_saved(room: Room, digits_run: Path) -> None:
@@ -276,10 +262,6 @@ def test_label_studios_answers_come_in(room: Room) -> None:
 def task(*choices: str) -> str:
     answer = {"result": [{"value": {"choices": choices}}]}
     return json.dumps([{"data": {"row": "picture-0366"}, "annotations": [answer]}])
-
-
-def line(**changes: Any) -> str:
-    return json.dumps({"row": "picture-0366", "action": "correct", "label": "even", **changes})
 
 
 @pytest.mark.parametrize(

@@ -3,35 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import socket
 import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
+from tests.review.running import PSI, running
 from tests.review.talking import Talk
-
-PSI = str(Path(sys.executable).parent / "psi")
-
-
-@contextmanager
-def running(*arguments: str, **environment: str) -> Iterator[subprocess.Popen[str]]:
-    process = subprocess.Popen(
-        [PSI, "review", *arguments, "--no-browser"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, **environment},
-    )
-    try:
-        yield process
-    finally:
-        if process.poll() is None:
-            process.kill()
-        process.communicate()
 
 
 def test_it_prints_a_link_that_lets_in_and_ends_on_ctrl_c(digits_run: Path) -> None:

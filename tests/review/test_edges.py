@@ -20,9 +20,8 @@ from psidebug.review.exchange import read_verdicts
 from psidebug.review.queue import Filter
 from psidebug.review.similar import Similar
 from psidebug.store import load_run
-from tests.review.talking import Room, Talk, serving
-from tests.review.test_app import first, line, work_done
-from tests.review.test_command import PSI, running
+from tests.review.running import PSI, running
+from tests.review.talking import Room, Talk, first, line, serving, work_done
 
 
 def delete_run(run: Path) -> None:

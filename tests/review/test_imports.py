@@ -14,8 +14,7 @@ from psidebug.exports import label_studio_tasks
 from psidebug.review.exchange import read_verdicts
 from psidebug.review.verdicts import moment
 from psidebug.store import Run, load_run
-from tests.review.talking import Room
-from tests.review.test_app import first, line, work_done
+from tests.review.talking import Room, first, line, work_done
 
 
 @pytest.fixture(scope="module")

@@ -16,8 +16,7 @@ from psidebug.review.queue import Filter
 from psidebug.review.security import Visitor
 from psidebug.review.serve import exposure
 from psidebug.review.store import open_store
-from tests.review.talking import Room, serving
-from tests.review.test_app import first, work_done
+from tests.review.talking import Room, first, serving, work_done
 
 
 @pytest.mark.parametrize(

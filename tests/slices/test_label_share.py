@@ -15,6 +15,7 @@ from sklearn.dummy import DummyClassifier
 from psidebug.slices.conditions import Slice
 from psidebug.slices.find import slices_by_label_share
 from psidebug.task.task import Task
+from tests.chance import allowed
 
 Labels = npt.NDArray[Any]
 
@@ -156,14 +157,15 @@ def test_the_same_rows_differ_in_nothing() -> None:
     assert all(each.z < 0.5 for each in slices_by_label_share(task_of(X, y, X, y), most=5))
 
 
-def test_labels_made_in_the_same_way_differ_in_nothing_that_counts() -> None:
-    """At level 0.05, Bonferroni; of 20 draws more than 3 would be found significant in less than 2% of all cases."""
+@pytest.mark.chance(1e-3)
+def test_labels_made_in_the_same_way_differ_in_nothing_that_counts(budget: float) -> None:
+    """At level 0.05, Bonferroni: of 20 draws one is expected."""
     significant = 0
     for seed in range(20):
         (X, y), (X_test, y_test) = people(seed, 300), people(100 + seed, 200)
         found = slices_by_label_share(task_of(X, y, X_test, y_test), most=3)
         significant += any(each.p_value < 0.05 for each in found)
-    assert significant <= 3
+    assert significant <= allowed(20, 0.05, budget)
 
 
 def test_a_label_that_training_lacks_inside_a_condition_is_no_surplus() -> None:
@@ -176,12 +178,13 @@ def test_a_label_that_training_lacks_inside_a_condition_is_no_surplus() -> None:
         assert (y[each.everyone(task)] == each.given).mean() > (y_test[held] == each.given).mean()
 
 
-def test_overlapping_ranges_of_one_column_do_not_hide_a_conjunction() -> None:
-    """Of 20 draws with 50 guilty rows each, in two of which chance stands out further; it was five."""
-    hits = 0
-    for seed in range(20):
-        (X, y), (X_test, y_test) = people(seed, 600), people(seed + 50, 300)
+@pytest.mark.chance(1e-3)
+def test_overlapping_ranges_of_one_column_do_not_hide_a_conjunction(budget: float) -> None:
+    """50 guilty rows each: chance stands out further in 7 of 100 draws; where ranges hid it, in a quarter of them."""
+    draws, hits = 60, 0
+    for seed in range(draws):
+        (X, y), (X_test, y_test) = people(seed, 600), people(seed + 1000, 300)
         y[(X["city"] == "Oslo") & (X["job"] == "cook")] = seed % 2
         found = slices_by_label_share(task_of(X, y, X_test, y_test), most=8)
         hits += any(set(each.condition.split(" and ")) == {"city = Oslo", "job = cook"} for each in found)
-    assert hits >= 17
+    assert draws - hits <= allowed(draws, 0.07, budget)

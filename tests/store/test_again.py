@@ -21,7 +21,7 @@ import psidebug
 from psidebug.errors import LearnerMismatch, LearnerMissing, NotMisclassified, UnknownRow, UnreadableRun, UnseenClass
 from tests.conftest import Planted, planted_rows
 from tests.store.conftest import CASES, debugged
-from tests.store.test_round_trip import assert_same_effect, assert_same_frame, assert_same_table
+from tests.store.sameness import assert_same_effect, assert_same_frame, assert_same_table
 
 
 def fitted_lightgbm(planted: Planted) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import sys
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +15,13 @@ import polars as pl
 import polars.testing
 import pyarrow as pa
 import pytest
-import scipy.sparse as sp
 
 import psidebug
 from psidebug.diagnosis.found import best_of_each_slice
-from psidebug.findings import Verification
 from psidebug.report import summarise
 from tests.conftest import Planted, refit
 from tests.store.conftest import CASES, debugged
+from tests.store.sameness import assert_same_effect, assert_same_frame, assert_same_table
 
 
 @dataclass(frozen=True)
@@ -42,37 +41,6 @@ def saved(request: pytest.FixtureRequest, planted: Planted, tmp_path_factory: py
     path = tmp_path_factory.mktemp("runs") / "run"
     found.save(path)
     return Saved(request.param, found, path)
-
-
-def assert_same_frame(one: Any, other: Any) -> None:
-    assert type(one) is type(other)
-    if isinstance(one, pd.DataFrame):
-        pd.testing.assert_frame_equal(one, other, check_exact=True)
-    elif isinstance(one, pl.DataFrame):
-        pl.testing.assert_frame_equal(one, other, check_exact=True)
-    else:
-        assert one.schema == other.schema
-        assert str(one.to_pydict()) == str(other.to_pydict())  # NaN is not equal to itself
-
-
-def assert_same_table(one: Any, other: Any) -> None:
-    assert type(one) is type(other)
-    if other is None:
-        return
-    if isinstance(other, pd.DataFrame | pl.DataFrame | pa.Table):
-        assert_same_frame(one, other)
-        return
-    assert one.dtype == other.dtype
-    dense = (each.toarray() if sp.issparse(each) else each for each in (one, other))
-    np.testing.assert_array_equal(*dense)
-
-
-def assert_same_effect(one: Verification | None, other: Verification | None) -> None:
-    assert (one is None) == (other is None)
-    if one is None or other is None:
-        return
-    for name in {each.name for each in fields(Verification)} - {"margins"}:
-        np.testing.assert_equal(getattr(one, name), getattr(other, name), err_msg=name)
 
 
 @pytest.mark.parametrize("name", ["suspects", "slices", "explanations", "threshold_curve"])
