@@ -31,8 +31,8 @@ from sklearn.pipeline import make_pipeline, make_union
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 import psidebug
-from psidebug.caches import without_caches
 from psidebug.errors import NotAClassifier, UnreadableModel
+from psidebug.model_caches import without_caches
 from psidebug.models import TRUSTED, as_skops, load_model
 from psidebug.store.fingerprint import learner_text
 from psidebug.task.learner import fresh

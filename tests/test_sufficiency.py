@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from psidebug.diagnosis.options import graybox_of
+from psidebug.diagnosis.named_options import graybox_of
 from psidebug.errors import InvalidSymptom, UnknownOption
 from psidebug.graybox.protocol import GrayBox
 from psidebug.priors import Prior, noise

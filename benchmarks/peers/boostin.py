@@ -22,7 +22,7 @@ import numpy as np
 from scipy.special import expit, softmax
 
 from benchmarks.peers.contest import Contest, Finding, Floats, Mask, Peer
-from psidebug.graybox.adapters import profile_of
+from psidebug.graybox.trees.adapters import profile_of
 from psidebug.graybox.trees.profile import Profile, Tree
 from psidebug.task.labels import Codes
 from psidebug.task.learner import Classifier

@@ -1,8 +1,8 @@
 """Classifiers in files, opened without running code from them.
 
 A skops file names the type of every part; it is opened only if all types are known here, and its parts keep no caches
-on disk (:mod:`psidebug.caches`). The formats of LightGBM and XGBoost are plain data. A pickle (joblib writes pickles)
-can run any code: it is refused unless the user trusts its author.
+on disk (:mod:`psidebug.model_caches`). The formats of LightGBM and XGBoost are plain data. A pickle (joblib writes
+pickles) can run any code: it is refused unless the user trusts its author.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from psidebug.caches import without_caches
 from psidebug.errors import NotAClassifier, UnreadableModel
+from psidebug.model_caches import without_caches
 from psidebug.task.learner import check_classifier, fresh
 
 TRUSTED = frozenset(

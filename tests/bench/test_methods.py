@@ -15,7 +15,7 @@ from benchmarks.peers.contest import Contest, Floats
 from benchmarks.peers.harness import Ground
 from benchmarks.peers.roster import PEERS, named
 from psidebug.datasets import Benchmark, ten_digits
-from psidebug.graybox.adapters import profile_of
+from psidebug.graybox.trees.adapters import profile_of
 from psidebug.graybox.trees.profile import Profile
 from psidebug.task import learner as learners
 from tests.bench.conftest import rank_correlation, small

@@ -297,7 +297,7 @@ def test_apply_the_first_suspects_with_a_trace(folder_with_run: Path, run: Run, 
 def test_apply_what_people_decided(debugged: tuple[Path, Ran], tmp_path: Path) -> None:
     import shutil
 
-    from psidebug.review.store import open_store
+    from psidebug.review.verdict_store import open_store
     from psidebug.review.verdicts import Verdict
 
     shutil.copytree(debugged[0] / "psi-run", tmp_path / "psi-run")

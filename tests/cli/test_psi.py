@@ -15,7 +15,7 @@ from psidebug.cli import COMMANDS
 from psidebug.cli import psi as group
 from psidebug.cli.options import Command, command
 from psidebug.cli.output import Output
-from psidebug.exports.written import plain
+from psidebug.exports.table_files import plain
 from tests.cli.folder import PSI, psi
 
 HEAVY = {"numpy", "scipy", "sklearn", "pandas", "polars", "pyarrow", "narwhals", "rich", "jinja2", "starlette", "skops"}

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from psidebug.changes import Relabel
 from psidebug.errors import LearnerFailed, LearnerMismatch, UnsupportedLearner
-from psidebug.graybox.adapters import adapter_of, profile_of
+from psidebug.graybox.trees.adapters import adapter_of, profile_of
 from psidebug.graybox.trees.derivative import LeafDerivative, tangent
 from psidebug.graybox.trees.ensemble import Ensemble, trace_at
 from psidebug.graybox.trees.linear import Leaf, LeafResidual

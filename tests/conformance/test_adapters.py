@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from psidebug.graybox.adapters import REGISTRY, adapter_of
+from psidebug.graybox.trees.adapters import REGISTRY, adapter_of
 from tests.conformance.adapter_checks import CHECKS, TAKES, Case
 
 
@@ -35,13 +35,13 @@ def test_subclasses_are_found_by_the_names_they_inherit() -> None:
     class Mine(GradientBoostingClassifier):  # type: ignore[misc]
         pass
 
-    assert adapter_of(Mine()) == "psidebug.graybox.adapters.sklearn_boosting"
+    assert adapter_of(Mine()) == "psidebug.graybox.trees.adapters.sklearn_boosting"
     assert adapter_of(object()) is None
 
 
 def test_no_library_is_imported_before_its_model_arrives() -> None:
     program = (
-        "import sys, importlib, psidebug.graybox.choose, psidebug.graybox.adapters as a\n"
+        "import sys, importlib, psidebug.graybox.choose, psidebug.graybox.trees.adapters as a\n"
         "[importlib.import_module(f'{a.__name__}.{module}') for module in a.REGISTRY.values()]\n"
         "print([name for name in ('lightgbm', 'xgboost', 'catboost') if name in sys.modules])"
     )

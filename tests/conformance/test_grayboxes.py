@@ -12,9 +12,9 @@ from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
-from psidebug.graybox.adapters import REGISTRY
 from psidebug.graybox.choose import GRAYBOXES, graybox_for
 from psidebug.graybox.logistic.reading import READERS
+from psidebug.graybox.trees.adapters import REGISTRY
 from tests.conformance import adapter_checks
 from tests.conformance.graybox_checks import (
     CHECKS,

@@ -11,8 +11,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from psidebug.graybox.adapters import REGISTRY
 from psidebug.graybox.retrain import Retrain
+from psidebug.graybox.trees.adapters import REGISTRY
 from psidebug.graybox.trees.refit import LeafRefit, LeafRefits
 from tests.conformance.adapter_checks import CHECKS, Case, some_worlds, task
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
 import psidebug
-from psidebug.diagnosis.options import graybox_of, prior_of, rng_of, symptom_of
+from psidebug.diagnosis.named_options import graybox_of, prior_of, rng_of, symptom_of
 from psidebug.errors import InvalidPrior, InvalidSymptom, PsiError, UnknownOption
 from psidebug.priors import Prior, noise
 from psidebug.symptoms import LogLossAbove, Misclassified, at_least, misclassified

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
 
 import psidebug
 from psidebug.changes import Relabel
@@ -81,6 +83,24 @@ def test_the_tick_counts_to_the_end(planted: Planted) -> None:
     assert [done for done, _ in retraining] == list(range(1, len(retraining) + 1))
     assert retraining[-1][0] == retraining[-1][1]
     assert [stage for stage, *_ in seen][:1] == ["checking"]
+
+
+def test_what_progress_raises_stops_the_work_before_the_next_fit(planted: Planted) -> None:
+    class Stopped(Exception):
+        pass
+
+    fits: list[int] = []
+
+    def stop(stage: str, done: int, total: int) -> None:
+        if stage == "fit":
+            fits.append(done)
+            if done == 3:
+                raise Stopped
+
+    rows = (planted.X_train, planted.y_train, planted.X_test, planted.y_test)
+    with pytest.raises(Stopped):
+        psidebug.debug(GaussianNB(), *rows, progress=stop)
+    assert fits == [0, 1, 2, 3]
 
 
 # ── explanations ────────────────────────────────────────────────────────────────────────────────────────────────────

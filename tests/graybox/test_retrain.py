@@ -21,7 +21,7 @@ from sklearn.svm import LinearSVC
 from psidebug.errors import LearnerFailed, UnknownOption
 from psidebug.graybox.retrain import Retrain
 from psidebug.task.task import Task
-from psidebug.training import trainer as backends
+from psidebug.training import backends
 from tests.conftest import Planted, refit
 from tests.graybox.logistic_tasks import census_like
 

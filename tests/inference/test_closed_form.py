@@ -14,7 +14,7 @@ from psidebug.inference.closed_form import closed_form
 from psidebug.inference.enumeration import enumeration
 from psidebug.inference.estimates import Estimates, exact_estimates
 from psidebug.inference.linear import LinearSymptom, lattice_step
-from psidebug.inference.tilt import first_order_sufficiency, saddle_point, tilt_at
+from psidebug.inference.tilted_prior import first_order_sufficiency, saddle_point, tilt_at
 from psidebug.priors import noise
 from psidebug.symptoms import misclassified
 from tests.inference.tasks import random_linear_symptom

@@ -19,7 +19,7 @@ from psidebug.datasets.digits import mislabelled_digits
 from psidebug.errors import InvalidVerdicts
 from psidebug.review.desk import Desk
 from psidebug.review.exchange import read_verdicts
-from psidebug.review.store import open_store
+from psidebug.review.verdict_store import open_store
 from psidebug.store import load_run
 from tests.review.talking import Room, first, line, serving, work_done
 

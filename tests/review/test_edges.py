@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 from psidebug.errors import InvalidVerdicts
-from psidebug.review import entrance
+from psidebug.review import login
 from psidebug.review.exchange import read_verdicts
 from psidebug.review.queue import Filter
 from psidebug.review.similar import Similar
@@ -191,7 +191,7 @@ def test_passwords_are_tried_one_at_a_time_ever_slower_and_are_told(
         within.pop()
 
     fake = type("Time", (), {"sleep": staticmethod(noted), "Lock": asyncio.Lock})
-    monkeypatch.setattr(entrance, "asyncio", fake)
+    monkeypatch.setattr(login, "asyncio", fake)
     with serving(digits_run, listen="127.0.0.1", password="correct horse") as room:
         answers: list[int] = []
 

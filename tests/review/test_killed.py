@@ -15,7 +15,7 @@ from typing import Any
 
 import psidebug
 from psidebug.review.serve import prepare
-from psidebug.review.store import open_store
+from psidebug.review.verdict_store import open_store
 from tests.review.talking import Talk
 
 ROWS = 900

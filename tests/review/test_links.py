@@ -13,7 +13,7 @@ import psidebug
 from psidebug.errors import UnreadableRun
 from psidebug.review.desk import Desk
 from psidebug.review.serve import PORTS_FILE, listening, prepare
-from psidebug.review.store import STORE_FILE, open_store
+from psidebug.review.verdict_store import STORE_FILE, open_store
 from psidebug.review.work import Workbench
 from tests.cli.folder import psi
 

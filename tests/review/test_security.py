@@ -22,7 +22,7 @@ from psidebug.review.app import routes
 from psidebug.review.desk import Desk
 from psidebug.review.requests import LARGEST_REQUEST
 from psidebug.review.serve import exposure, prepare
-from psidebug.review.store import open_store
+from psidebug.review.verdict_store import open_store
 from tests.conftest import Planted
 from tests.review.talking import Room, Talk, serving
 

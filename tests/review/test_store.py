@@ -17,7 +17,7 @@ import pytest
 
 from psidebug.errors import OutputError, UnknownOption, UnreadableRun
 from psidebug.review.database import VERSION
-from psidebug.review.store import STORE_FILE, Store, open_store
+from psidebug.review.verdict_store import STORE_FILE, Store, open_store
 from psidebug.review.verdicts import Verdict
 
 KILLS, VERDICTS = 40, 1000

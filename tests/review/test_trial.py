@@ -15,7 +15,7 @@ from psidebug.review import pages
 from psidebug.review.queue import Filter
 from psidebug.review.security import Visitor
 from psidebug.review.serve import exposure
-from psidebug.review.store import open_store
+from psidebug.review.verdict_store import open_store
 from tests.review.talking import Room, first, serving, work_done
 
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pytest
 
 import psidebug
-from psidebug.diagnosis.found import best_of_each_slice
+from psidebug.diagnosis.as_findings import best_of_each_slice
 from psidebug.report import summarise
 from tests.conftest import Planted, refit
 from tests.store.conftest import CASES, debugged

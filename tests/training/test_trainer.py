@@ -15,7 +15,8 @@ from psidebug.changes import NOTHING, Change, Drop, Relabel, Rescale, Weigh
 from psidebug.errors import LearnerFailed
 from psidebug.task import learner as learners
 from psidebug.task.task import Task
-from psidebug.training.trainer import Here, Processes, Trainer
+from psidebug.training.backends import Here, Processes
+from psidebug.training.trainer import Trainer
 from tests.conftest import Planted, planted_rows
 
 
@@ -93,6 +94,27 @@ def test_a_failure_is_kept_too_and_does_not_stop_the_others(planted: Planted) ->
             trainer.trained(impossible)
     assert trainer.fits == 1
     trainer.trained(Relabel.of(task.data, 1 - task.train.codes))
+    assert trainer.fits == 2
+
+
+def test_fits_can_be_told_and_stopped(planted: Planted) -> None:
+    told: list[int] = []
+
+    class Stopped(Exception):
+        pass
+
+    def before(fits: int) -> None:
+        told.append(fits)
+        if fits == 2:
+            raise Stopped
+
+    task = task_of(planted)
+    trainer = Trainer(task, before_fit=before)
+    for row in range(2):
+        trainer.trained(Relabel(np.array([row]), 1 - task.train.codes[[row]]))
+    with pytest.raises(Stopped):
+        trainer.trained(Relabel(np.array([7]), 1 - task.train.codes[[7]]))
+    assert told == [0, 1, 2]
     assert trainer.fits == 2
 
 

@@ -41,7 +41,7 @@ def verify(
     Compared with moving as many random labels, and as many labels of highest loss. By default, the correction of the
     run is retrained.
     """
-    from psidebug.cli.named import in_file
+    from psidebug.cli.rows_from_file import in_file
     from psidebug.diagnosis.diagnosis import Diagnosis
     from psidebug.store import load_run
 
@@ -208,7 +208,7 @@ def _in_slice(run: Run, number: int) -> dict[int, Any]:
 def _verdicts(run: Run) -> dict[int, Any]:
     """What people decided: corrected labels, and those that are kept."""
     from psidebug.review.corrected import decisions
-    from psidebug.review.store import STORE_FILE, open_store
+    from psidebug.review.verdict_store import STORE_FILE, open_store
     from psidebug.review.verdicts import DECIDED
 
     standing = {}

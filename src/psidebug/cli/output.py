@@ -36,7 +36,7 @@ class Output:
 
     def result(self, data: Any) -> None:
         """Print a result as JSON."""
-        from psidebug.exports.written import plain
+        from psidebug.exports.table_files import plain
 
         click.echo(json.dumps(plain(data), indent=2, ensure_ascii=False, allow_nan=False))
 
@@ -55,10 +55,20 @@ class Output:
         if self.quiet:
             yield lambda stage, done, total: None
         elif self.verbose and not sys.stderr.isatty():
-            yield _stage_lines()
+            yield _stages(_stage_lines())
         else:
             with _progress_bar() as tick:
-                yield tick
+                yield _stages(tick)
+
+
+def _stages(tick: Progress) -> Progress:
+    """The callback without single fits, which have no total."""
+
+    def shown(stage: str, done: int, total: int) -> None:
+        if total:
+            tick(stage, done, total)
+
+    return shown
 
 
 def _console(*, stderr: bool) -> Console:

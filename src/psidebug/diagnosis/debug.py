@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from psidebug.diagnosis.as_findings import origin_of
 from psidebug.diagnosis.diagnosis import Diagnosis
 from psidebug.diagnosis.find import Progress, find
-from psidebug.diagnosis.found import origin_of
-from psidebug.diagnosis.options import check_spec, prior_of, rng_of
+from psidebug.diagnosis.named_options import check_spec, prior_of, rng_of
 from psidebug.display import display_for
 from psidebug.graybox.protocol import GrayBox
 from psidebug.priors import Prior
@@ -100,7 +100,8 @@ def debug(
     rng
         A seed or a numpy Generator; the same seed gives the same answer.
     progress
-        Called with (stage, done, total) as the work goes on.
+        Called with (stage, done, total) as the work goes on, and with ("fit", fits so far, 0) before each fit that the
+        decision takes. What it raises stops the work.
 
     Returns
     -------

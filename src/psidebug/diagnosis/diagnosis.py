@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from psidebug.changes import Relabel
 from psidebug.diagnosis import explanation
+from psidebug.diagnosis.as_findings import label_findings, origin_of
 from psidebug.diagnosis.find import find
-from psidebug.diagnosis.found import label_findings, origin_of
-from psidebug.diagnosis.options import check_spec
+from psidebug.diagnosis.named_options import check_spec
 from psidebug.diagnosis.repair import Correction
 from psidebug.diagnosis.session import Session, reopened, settled
 from psidebug.errors import NotMisclassified, UnknownOption

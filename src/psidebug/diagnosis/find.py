@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from psidebug import policy
 from psidebug.changes import Relabel
-from psidebug.diagnosis.curve import curve_of
-from psidebug.diagnosis.found import (
+from psidebug.diagnosis.as_findings import (
     best_of_each_slice,
     found_explanations,
     found_slice,
@@ -19,7 +18,8 @@ from psidebug.diagnosis.found import (
     origin_of,
     predictions_of,
 )
-from psidebug.diagnosis.options import graybox_of, stated_prior, symptom_of
+from psidebug.diagnosis.curve import curve_of
+from psidebug.diagnosis.named_options import graybox_of, stated_prior, symptom_of
 from psidebug.diagnosis.proof import Prover
 from psidebug.diagnosis.repair import Correction, best_of, enough_evidence, retrained
 from psidebug.diagnosis.session import Session
@@ -76,7 +76,8 @@ def find(task: Task, spec: Spec, origin: Origin, tick: Progress) -> list[Found]:
 
 def _one_round(task: Task, spec: Spec, origin: Origin, more: dict[str, str], tick: Progress) -> Found:
     tick("profiling", 0, 1)
-    box, prover = graybox_of(kept(spec.graybox, "graybox"), task), Prover(task)
+    box = graybox_of(kept(spec.graybox, "graybox"), task)
+    prover = Prover(task, Trainer(task, before_fit=lambda fits: tick("fit", fits, 0)))
     stated = stated_prior(spec.prior, task)
     weighed = enough_evidence(task)
     hypotheses = compete(task, prover.trainer, _effects(box, task), _moves(stated), tick) if weighed else []

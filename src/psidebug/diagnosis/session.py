@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from psidebug import policy
-from psidebug.diagnosis.options import graybox_of
+from psidebug.diagnosis.named_options import graybox_of
 from psidebug.diagnosis.proof import Prover
 from psidebug.diagnosis.repair import Correction
 from psidebug.errors import LearnerMismatch

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from psidebug.exports.corrected import Decision, corrected_table
-from psidebug.exports.original import corrected_file
+from psidebug.exports.corrected_file import corrected_file
+from psidebug.exports.corrected_table import Decision, corrected_table
 from psidebug.exports.suspects import (
     cleanlab_frame,
     label_studio_config,
@@ -11,7 +11,7 @@ from psidebug.exports.suspects import (
     suspects_table,
     training_set,
 )
-from psidebug.exports.written import SUFFIXES, encoded, kind_of, write_content, write_json, write_table
+from psidebug.exports.table_files import SUFFIXES, encoded, kind_of, write_content, write_json, write_table
 
 __all__ = [
     "SUFFIXES",

@@ -20,8 +20,8 @@ import pyarrow.parquet as pq
 import pyarrow.types as kinds
 
 from psidebug.errors import OutputError
-from psidebug.exports.written import plain
-from psidebug.formats import ARROW_FILE
+from psidebug.exports.table_files import plain
+from psidebug.file_kinds import ARROW_FILE
 from psidebug.task.labels import Codes
 
 DELIMITERS = (",", ";", "\t", "|")

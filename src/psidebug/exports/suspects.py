@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from psidebug.exports.columns import array_of_values, free_name, labels_of, own_columns, taken
-from psidebug.exports.written import plain
+from psidebug.exports.table_files import plain
 from psidebug.findings import Findings, Origin
 from psidebug.report.pictures import picture_of_array, spread_of
 from psidebug.task.data import Data

@@ -7,11 +7,11 @@ from functools import partial
 from typing import Any
 
 from psidebug.errors import LearnerError, LearnerMismatch, NoBestFit, UnknownOption, UnsupportedLearner
-from psidebug.graybox.adapters import adapter_of
 from psidebug.graybox.logistic import FORMS, LogisticBox, supports
 from psidebug.graybox.protocol import GrayBox
 from psidebug.graybox.retrain import Retrain
 from psidebug.graybox.surrogate import Surrogate
+from psidebug.graybox.trees.adapters import adapter_of
 from psidebug.graybox.trees.derivative import LeafDerivative
 from psidebug.graybox.trees.linear import Leaf, LeafResidual
 from psidebug.graybox.trees.refit import LeafRefit, LeafRefits

@@ -16,7 +16,8 @@ from psidebug.errors import LearnerFailed, UnknownOption
 from psidebug.graybox.protocol import Floats, Worlds
 from psidebug.task.labels import Codes
 from psidebug.task.task import Task
-from psidebug.training.trainer import KEPT_BYTES, Here, Processes, Trainer, WhenItPays
+from psidebug.training.backends import Here, Processes, WhenItPays
+from psidebug.training.trainer import KEPT_BYTES, Trainer
 
 
 class Retrain:

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from psidebug.inference.estimates import Tails
 from psidebug.inference.linear import LinearSymptom, lattice_step
-from psidebug.inference.tilt import Tilt, saddle_point, tilt_at
+from psidebug.inference.tilted_prior import Tilt, saddle_point, tilt_at
 from psidebug.priors import Floats, over_alternatives
 
 Complex = npt.NDArray[np.complex128]

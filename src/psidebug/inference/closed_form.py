@@ -14,7 +14,7 @@ from psidebug.inference.characteristic import Inversion, Rows, invert
 from psidebug.inference.estimates import Estimates, Tails, exact_estimates
 from psidebug.inference.linear import LinearSymptom
 from psidebug.inference.listing import MOST_SUMS, all_sums, likely_sums
-from psidebug.inference.tilt import first_order_sufficiency, saddle_point
+from psidebug.inference.tilted_prior import first_order_sufficiency, saddle_point
 from psidebug.priors import Floats
 
 MOST_ROWS = 100_000

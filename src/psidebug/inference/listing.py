@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from psidebug.inference.estimates import Tails
 from psidebug.inference.linear import LinearSymptom
-from psidebug.inference.tilt import Tilt
+from psidebug.inference.tilted_prior import Tilt
 from psidebug.priors import Floats
 
 MOST_SUMS = 2**18

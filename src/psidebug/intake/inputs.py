@@ -16,8 +16,8 @@ import pyarrow as pa
 
 from psidebug.errors import LearnerMismatch
 from psidebug.intake.mixed import NAMES, learner_for
-from psidebug.intake.parts import Part, Roles, feature_names, ids_of, metadata_like, metadata_of, read_parts
 from psidebug.intake.plan import Plan, plan_for
+from psidebug.intake.splits import Part, Roles, feature_names, ids_of, metadata_like, metadata_of, read_parts
 from psidebug.intake.types import is_number
 from psidebug.task.tables import as_table
 

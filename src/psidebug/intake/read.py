@@ -19,7 +19,7 @@ import pyarrow.json
 import pyarrow.parquet
 
 from psidebug.errors import UnreadableTable
-from psidebug.formats import ARROW_FILE, codec_of, kind_of_content, unpacked
+from psidebug.file_kinds import ARROW_FILE, codec_of, kind_of_content, unpacked
 from psidebug.intake.types import plain_types
 
 FOREIGN = {

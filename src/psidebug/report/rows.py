@@ -16,8 +16,8 @@ import scipy.sparse as sp
 from psidebug.display import Display
 from psidebug.findings import Findings
 from psidebug.report.cells import Cell, Order, cells_of
+from psidebug.report.distinctive import is_constant, telling_words, worth_of_column, worth_of_entries
 from psidebug.report.pictures import Range, picture_of_array, picture_of_file, spread_of
-from psidebug.report.telling import is_constant, telling_words, worth_of_column, worth_of_entries
 from psidebug.slices.conditions import UNNAMED, Condition, Home
 from psidebug.task.data import Data
 from psidebug.task.tables import Table, column_names, column_of, columns, is_frame, is_missing, take
@@ -70,7 +70,7 @@ def views(
     """The training or test rows at these positions, as they are shown.
 
     Which columns and words come first is found once for a diagnosis, on a part of its training rows: those in the
-    conditions of slices, then those that tell the given labels apart best (see :mod:`psidebug.report.telling`).
+    conditions of slices, then those that tell the given labels apart best (see :mod:`psidebug.report.distinctive`).
     """
     if findings not in _known:
         conditions = tuple(one for each in findings.slices for one in each.conditions)

@@ -23,8 +23,8 @@ from starlette.types import ASGIApp
 from psidebug.errors import OutputError, PsiError, UsedKey
 from psidebug.exports import training_set
 from psidebug.review.desk import Desk
-from psidebug.review.entrance import Entrance
 from psidebug.review.handlers import Changes, Reads
+from psidebug.review.login import Entrance
 from psidebug.review.requests import LARGEST_IMPORT, LARGEST_REQUEST, body, parsed, part
 from psidebug.review.security import Address, Gate, Guard
 from psidebug.review.work import Workbench

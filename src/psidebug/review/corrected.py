@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from psidebug.exports import SUFFIXES, Decision, corrected_file, label_studio_config, label_studio_tasks
-from psidebug.exports.original import training_file
+from psidebug.exports.corrected_file import training_file
 from psidebug.review.exchange import log_lines
 from psidebug.review.verdicts import DECIDED, Verdict
 from psidebug.store import Run

@@ -17,7 +17,7 @@ from psidebug.findings import Verification
 from psidebug.review.queue import Filter, Queue
 from psidebug.review.security import Visitor
 from psidebug.review.similar import Similar
-from psidebug.review.store import open_store
+from psidebug.review.verdict_store import open_store
 from psidebug.review.verdicts import ACTIONS, DECIDED, Ledger, Verdict, checked_comment
 from psidebug.store import Run, load_run
 from psidebug.store.manifest import RUN_FILE

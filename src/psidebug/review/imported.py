@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from psidebug.errors import InvalidVerdicts
-from psidebug.exports.written import plain
+from psidebug.exports.table_files import plain
 from psidebug.findings import Findings
 from psidebug.review.verdicts import ACTIONS, DECIDED, LONG_AGO, Verdict, checked_comment, checked_name, moment
 from psidebug.store.values import as_json, from_json

@@ -36,8 +36,9 @@ class Job:
         return (self.ended or time.monotonic()) - self.began
 
     def tick(self, stage: str, done: int, total: int) -> None:
-        """Note the progress."""
-        self.stage, self.done, self.total = stage, done, total
+        """Note the progress; single fits are not shown."""
+        if stage != "fit":
+            self.stage, self.done, self.total = stage, done, total
 
 
 class Workbench:

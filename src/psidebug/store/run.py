@@ -24,8 +24,8 @@ from psidebug.priors import Prior
 from psidebug.spec import Spec
 from psidebug.store.format import read_record
 from psidebug.store.manifest import RUN_FILE, own_file, read_run_file
-from psidebug.store.specs import matrix_in, spec_of
 from psidebug.store.stored import restored, restored_series
+from psidebug.store.stored_spec import matrix_in, spec_of
 from psidebug.store.values import Json, from_json, values_of
 from psidebug.task import learner as learners
 from psidebug.task.data import Data, LabelledSet

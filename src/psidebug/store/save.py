@@ -15,8 +15,8 @@ from psidebug.spec import Spec
 from psidebug.store.format import record_of
 from psidebug.store.manifest import SCHEMA
 from psidebug.store.place import write_run
-from psidebug.store.specs import matrix_table, prior_table, spec_record
 from psidebug.store.stored import stored, stored_series
+from psidebug.store.stored_spec import matrix_table, prior_table, spec_record
 from psidebug.store.values import Json, as_json, column, table_of
 from psidebug.task.data import Data
 

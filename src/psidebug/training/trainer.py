@@ -1,30 +1,24 @@
 """The trainer: the only place that fits anything once a task is through the door.
 
-Every fit has the seed of the task and one thread for linear algebra (decision 9), and is counted. What the learner says
-after a change of its data is kept, by what was changed: asked twice, it trains once.
+Every fit has the seed of the task and one thread for linear algebra (decision 9), is counted, and can be stopped before
+it begins. What the learner says after a change of its data is kept, by what was changed: asked twice, it trains once.
 
 Fits start cold, even where the loss is strictly convex. Measured on logistic regression (lbfgs, newton-cg,
 newton-cholesky; 900 × 64, 4,000 × 107, 50,000 × 50): started from the actual coefficients at the learner's own
 tolerance, a single flip is up to 7 times faster and wrong by up to as much as it moves the margins, since the solver
 finds itself near enough already; at a tolerance that gives the same margins, 5% of the labels take 0.7 to 1.8 times
 as long as cold.
-
-A back end says where independent fits run: it maps a function over jobs and yields the answers in their order, which
-must not depend on it. So whoever spreads fits gives each of them one thread.
 """
 
 from __future__ import annotations
 
-import pickle
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
-import joblib
 import numpy as np
 import numpy.typing as npt
 from threadpoolctl import ThreadpoolController, threadpool_limits
@@ -36,62 +30,11 @@ from psidebug.task.data import Data
 from psidebug.task.labels import Codes
 from psidebug.task.tables import Table, take
 from psidebug.task.task import Task
+from psidebug.training.backends import Backend, Here
 
-T = TypeVar("T")
 Floats = npt.NDArray[np.float64]
 KEPT_BYTES = 2**28
 THREAD_OPTIONS = ("n_jobs", "nthread", "num_threads", "thread_count")
-WORTH_STARTING = 4.0
-"""Seconds of work from which it pays to start other processes, which takes one or two."""
-
-
-class Backend(Protocol):
-    """Runs jobs that do not depend on each other."""
-
-    def map(self, function: Callable[..., T], jobs: Sequence[tuple[Any, ...]]) -> Iterator[T]:
-        """``function(*job)`` of every job, in order."""
-        ...
-
-
-class Here:
-    """One after the other, in this process."""
-
-    def map(self, function: Callable[..., T], jobs: Sequence[tuple[Any, ...]]) -> Iterator[T]:
-        """Each answer when it is asked for."""
-        yield from (function(*job) for job in jobs)
-
-
-@dataclass(frozen=True)
-class Processes:
-    """In ``workers`` processes; threads would not do, since fits silence warnings, for the whole process."""
-
-    workers: int
-
-    def map(self, function: Callable[..., T], jobs: Sequence[tuple[Any, ...]]) -> Iterator[T]:
-        """Eight jobs a worker at a time."""
-        at_once = 8 * self.workers
-        # Arrays are shared between processes; copied on writing, for learners that refuse read-only ones.
-        with joblib.Parallel(n_jobs=self.workers, mmap_mode="c") as pool:
-            for begin in range(0, len(jobs), at_once):
-                some = jobs[begin : begin + at_once]
-                try:
-                    yield from pool(joblib.delayed(function)(*job) for job in some)
-                except pickle.PicklingError:  # a learner that cannot travel is trained at home
-                    yield from Here().map(function, some)
-
-
-class WhenItPays:
-    """Here, until what is left is worth the start of as many processes as there are cores."""
-
-    def map(self, function: Callable[..., T], jobs: Sequence[tuple[Any, ...]]) -> Iterator[T]:
-        """By the time that the first jobs take."""
-        start = time.perf_counter()
-        for done, job in enumerate(jobs):
-            left = len(jobs) - done
-            if done and left > 1 and (time.perf_counter() - start) / done * left > WORTH_STARTING:
-                yield from Processes(int(joblib.cpu_count())).map(function, jobs[done:])
-                return
-            yield function(*job)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,8 +48,9 @@ class Trained:
 class Trainer:
     """Trains the learner of one task, and whatever is asked beside it.
 
-    ``backend`` runs fits that do not depend on each other. With ``one_thread`` the learner's own threads are one, too:
-    then the answer is the same on any back end, to the last digit.
+    ``backend`` runs fits that do not depend on each other; ``before_fit`` is called with the number of fits so far and
+    may raise, which stops the work. With ``one_thread`` the learner's own threads are one, too: then the answer is the
+    same on any back end, to the last digit.
     """
 
     def __init__(
@@ -115,11 +59,13 @@ class Trainer:
         *,
         backend: Backend | None = None,
         one_thread: bool = False,
+        before_fit: Callable[[int], None] | None = None,
         kept_bytes: int = KEPT_BYTES,
     ) -> None:
         self.task = _one_threaded(task) if one_thread else task
         self._backend = Here() if backend is None else backend
         self._one_thread = one_thread
+        self._before_fit = before_fit
         self._kept: OrderedDict[bytes, Trained | LearnerFailed] = OrderedDict()
         self._room = max(1, kept_bytes // (8 * len(task.test) * (task.encoding.size - 1)))
         self.fits = 0
@@ -127,7 +73,8 @@ class Trainer:
 
     def fit(self, estimator: Any, features: Table, labels: npt.NDArray[Any], weights: Floats | None = None) -> Any:
         """A copy of any estimator, fitted on these rows; only the user's own is counted."""
-        self.fits += estimator is self.task.learner or estimator is learners.final_step(self.task.learner)
+        if estimator is self.task.learner or estimator is learners.final_step(self.task.learner):
+            self._count()
         with one_blas_thread():
             return learners.refit(estimator, features, labels, sample_weight=weights, seed=self.task.seed)
 
@@ -140,7 +87,7 @@ class Trainer:
 
     def model(self, change: Change) -> learners.Classifier:
         """The learner itself after a change; it is not kept."""
-        self.fits += 1
+        self._count()
         with one_blas_thread():
             data = change.applied(self.task.data)
             return _model(self.task, data, same_features=isinstance(change, Relabel))
@@ -169,7 +116,7 @@ class Trainer:
         answers = self._backend.map(_trained, [(self.task, each, self._one_thread) for each in new.values()])
         for change in changes:
             if new.pop(change.key, None) is not None:
-                self.fits += 1
+                self._count()
                 self._keep(change, next(answers))
             yield self._known(change)
 
@@ -186,6 +133,11 @@ class Trainer:
         """Whether this is the learner as it is: nothing changed, and it was fitted here, as any other fit is."""
         as_any_fit = not self.task.fitted_by_user and not self._one_thread
         return as_any_fit and isinstance(change, Relabel) and change.count(self.task.data) == 0
+
+    def _count(self) -> None:
+        if self._before_fit is not None:
+            self._before_fit(self.fits)
+        self.fits += 1
 
     def _keep(self, change: Change, answer: Trained | LearnerFailed) -> None:
         self._kept[change.key] = answer

@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from psidebug.errors import LearnerMismatch
-from psidebug.graybox.adapters import profile_of
 from psidebug.graybox.protocol import Floats, Worlds
+from psidebug.graybox.trees.adapters import profile_of
 from psidebug.graybox.trees.passes import Step, WeighedLabels, added, walk, weighed
 from psidebug.graybox.trees.profile import Profile
 from psidebug.margins import SMOOTHING, by_class, log_shares, margins_of

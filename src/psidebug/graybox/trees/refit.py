@@ -22,8 +22,8 @@ import numpy.typing as npt
 
 from psidebug.changes import Relabel
 from psidebug.errors import UnknownOption
-from psidebug.graybox.adapters import profile_of
 from psidebug.graybox.protocol import Floats, Worlds
+from psidebug.graybox.trees.adapters import profile_of
 from psidebug.graybox.trees.ensemble import SOFTNESS, Ensemble, trace_at
 from psidebug.graybox.trees.passes import walk, weighed
 from psidebug.graybox.trees.weighting import one_hot

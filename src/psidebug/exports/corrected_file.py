@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from psidebug.exports.cells import OtherRows, Relabelling, relabelled_table, relabelled_text
-from psidebug.exports.corrected import added_columns, corrected_table, decided
-from psidebug.exports.written import encoded
+from psidebug.exports.corrected_table import added_columns, corrected_table, decided
+from psidebug.exports.table_files import encoded
+from psidebug.file_kinds import kind_of_content, unpacked
 from psidebug.findings import Findings
-from psidebug.formats import kind_of_content, unpacked
 from psidebug.task.data import Data
 
 NAMES = {"csv": "CSV", "jsonl": "JSON lines", "parquet": "Parquet", "arrow": "Arrow"}

@@ -39,7 +39,7 @@ def in_file(run: Run, path: Path) -> dict[int, Any]:
 
 def _pairs(run: Run, path: Path, ids: dict[str, int]) -> list[tuple[str, str]]:
     """Ids with labels, or with nothing, as texts."""
-    from psidebug.formats import kind_of_content, unpacked
+    from psidebug.file_kinds import kind_of_content, unpacked
     from psidebug.intake import read_table
 
     try:

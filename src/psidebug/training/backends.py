@@ -1,0 +1,68 @@
+"""Where independent fits run: here, in other processes, or, once somebody writes it, on a cluster.
+
+A back end maps a function over jobs and yields the answers in their order, which must not depend on it. So whoever
+spreads fits gives each of them one thread.
+"""
+
+from __future__ import annotations
+
+import pickle
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+import joblib
+
+T = TypeVar("T")
+WORTH_STARTING = 4.0
+"""Seconds of work from which it pays to start other processes, which takes one or two."""
+
+
+class Backend(Protocol):
+    """Runs jobs that do not depend on each other."""
+
+    def map(self, function: Callable[..., T], jobs: Sequence[tuple[Any, ...]]) -> Iterator[T]:
+        """``function(*job)`` of every job, in order."""
+        ...
+
+
+class Here:
+    """One after the other, in this process."""
+
+    def map(self, function: Callable[..., T], jobs: Sequence[tuple[Any, ...]]) -> Iterator[T]:
+        """Each answer when it is asked for."""
+        yield from (function(*job) for job in jobs)
+
+
+@dataclass(frozen=True)
+class Processes:
+    """In ``workers`` processes; threads would not do, since fits silence warnings, for the whole process."""
+
+    workers: int
+
+    def map(self, function: Callable[..., T], jobs: Sequence[tuple[Any, ...]]) -> Iterator[T]:
+        """Eight jobs a worker at a time."""
+        at_once = 8 * self.workers
+        # Arrays are shared between processes; copied on writing, for learners that refuse read-only ones.
+        with joblib.Parallel(n_jobs=self.workers, mmap_mode="c") as pool:
+            for begin in range(0, len(jobs), at_once):
+                some = jobs[begin : begin + at_once]
+                try:
+                    yield from pool(joblib.delayed(function)(*job) for job in some)
+                except pickle.PicklingError:  # a learner that cannot travel is trained at home
+                    yield from Here().map(function, some)
+
+
+class WhenItPays:
+    """Here, until what is left is worth the start of as many processes as there are cores."""
+
+    def map(self, function: Callable[..., T], jobs: Sequence[tuple[Any, ...]]) -> Iterator[T]:
+        """By the time that the first jobs take."""
+        start = time.perf_counter()
+        for done, job in enumerate(jobs):
+            left = len(jobs) - done
+            if done and left > 1 and (time.perf_counter() - start) / done * left > WORTH_STARTING:
+                yield from Processes(int(joblib.cpu_count())).map(function, jobs[done:])
+                return
+            yield function(*job)
