@@ -89,7 +89,7 @@ def test_files_are_known_by_what_they_are_not_by_their_names(tmp_path: Path) -> 
 
 
 def test_a_row_of_pixels_is_shown_as_a_picture_and_nothing_else(planted: Planted) -> None:
-    found = debugged(planted, images=(2, 2))
+    found = debugged(planted, images=(2, 2), bugs=[])
     view = shown(found, "train", [5])[0]
     assert view.picture is not None
     low, high = planted.X_train.min(), planted.X_train.max()
@@ -104,9 +104,9 @@ def test_a_column_of_arrays_or_paths_is_shown_as_pictures(planted: Planted, tmp_
     arrays = [np.full((2, 2), float(row)) for row in range(120)]
     paths = [str(tmp_path / ("one.png" if row == 3 else "none.png")) for row in range(120)]
     meta = pd.DataFrame({"array": arrays, "path": paths})
-    view = shown(debugged(planted, metadata=meta, images="array"), "train", [60])[0]
+    view = shown(debugged(planted, metadata=meta, images="array", bugs=[]), "train", [60])[0]
     np.testing.assert_array_equal(pixels_of(view.picture or ""), np.full((2, 2), round(255 * 60 / 119)))
-    first, second = shown(debugged(planted, metadata=meta, images="path"), "train", [3, 4])
+    first, second = shown(debugged(planted, metadata=meta, images="path", bugs=[]), "train", [3, 4])
     assert first.picture == address
     assert second.picture is None
     assert "no picture at" in str(second.note)
@@ -160,7 +160,7 @@ def test_of_thousands_of_columns_a_few_are_shown_and_the_rest_counted(planted: P
     def wide(X: Any) -> Any:
         return np.column_stack([X, np.zeros((len(X), 2000))])
 
-    found = debugged(planted, X_train=wide(planted.X_train), X_test=wide(planted.X_test))
+    found = debugged(planted, X_train=wide(planted.X_train), X_test=wide(planted.X_test), bugs=[])
     view = shown(found, "train", [0])[0]
     assert len(view.cells) == CELLS
     assert view.more == 2004 - CELLS
@@ -168,7 +168,7 @@ def test_of_thousands_of_columns_a_few_are_shown_and_the_rest_counted(planted: P
 
 
 def test_of_a_sparse_row_its_entries_are_shown(planted: Planted) -> None:
-    found = debugged(planted, X_train=sp.csr_matrix(planted.X_train), X_test=sp.csr_matrix(planted.X_test))
+    found = debugged(planted, X_train=sp.csr_matrix(planted.X_train), X_test=sp.csr_matrix(planted.X_test), bugs=[])
     for row, view in enumerate(shown(found, "train", range(120))):
         seen = {cell.name: float(cell.value) for cell in view.cells}
         whole = {f"x{place}": value for place, value in enumerate(planted.X_train[row]) if value or f"x{place}" in seen}
