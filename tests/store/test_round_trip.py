@@ -169,8 +169,8 @@ def test_the_causes_of_a_bug_are_those_that_explain_tells(diagnosis: psidebug.Di
 
 
 def test_a_few_bugs_and_causes_are_kept(planted: Planted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("psidebug.diagnosis.diagnosis.BUGS_EXPLAINED", 2)
-    monkeypatch.setattr("psidebug.diagnosis.causes.CAUSES_KEPT", 3)
+    monkeypatch.setattr("psidebug.diagnosis.explanation.BUGS_EXPLAINED", 2)
+    monkeypatch.setattr("psidebug.diagnosis.explanation.CAUSES_KEPT", 3)
     debugged(planted).save(tmp_path / "run")
     assert [len(each.positions) for each in psidebug.Diagnosis.load(tmp_path / "run").explained()] == [3, 3]
 

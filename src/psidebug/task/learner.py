@@ -27,9 +27,9 @@ Classifier = Any  # anything with scikit-learn's fit, predict, get_params
 
 def check_classifier(model: Any) -> None:
     """Raise :class:`NotAClassifier` unless ``model`` follows scikit-learn's conventions for classifiers."""
-    name = type(model).__name__
+    name = model.__name__ if isinstance(model, type) else type(model).__name__
     if isinstance(model, type):
-        raise NotAClassifier(f"model is the class {model.__name__}: give an instance, {model.__name__}().")
+        raise NotAClassifier(f"model is the class {name}, not a classifier. Give an instance: {name}().")
     # A StackingClassifier hides that it predicts until it is fitted.
     if not hasattr(model, "predict") and hasattr(type(model), "predict") and _is(is_classifier, model):
         return
