@@ -55,7 +55,7 @@ def test_without_a_checkout_the_command_says_how_to_get_them(tmp_path: Path) -> 
     ran = psi_of(tmp_path, "bench", "speed", "--quick", folder=CHECKOUT)
     assert (ran.returncode, ran.stdout) == (2, "")
     assert ran.stderr.count("\n") == 1
-    assert "clone the repository of Psi, run pip install -e '.[bench]' in it" in ran.stderr
+    assert "clone the repository of Psi, and run pip install -e '.[bench]' in it" in ran.stderr
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in RESULTS.iterdir()))

@@ -59,14 +59,14 @@ REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
     "short row": (text(GOOD + "1\n"), "has 1 value where the header has 3"),
     "duplicate names": (text(GOOD.replace("city", "x", 1)), "more than one column 'x'"),
     "lists": (lists, "column 'x' of"),
-    "cut Parquet": (cut_parquet, "damaged or cut off"),
-    "cut gzip": (lambda f: text(gzip.compress(GOOD.encode() * 99)[:-40], "t.csv.gz")(f), "damaged or cut off"),
+    "cut Parquet": (cut_parquet, "damaged or incomplete"),
+    "cut gzip": (lambda f: text(gzip.compress(GOOD.encode() * 99)[:-40], "t.csv.gz")(f), "damaged or incomplete"),
     "a directory": (lambda f: f, "is a directory"),
     "no file": (lambda f: f / "none.csv", "there is no file"),
     "junk": (text(np.random.default_rng(0).bytes(2000).replace(b"PAR1", b"")), "train.csv"),
     "a spreadsheet": (text(b"PK\x03\x04 and so on"), "save the sheet as CSV"),
     "a JSON array": (text('[{"x": 1, "label": "a"}]'), "one JSON object per line"),
-    "broken JSON": (text('{"x": 1, "label": "a"}\n{"x": 2, "la'), "damaged or cut off"),
+    "broken JSON": (text('{"x": 1, "label": "a"}\n{"x": 2, "la'), "damaged or incomplete"),
     "mixed JSON": (text('{"x": 1, "label": "a"}\n{"x": "b", "label": "a"}\n'), "holds numbers, but text in row 2"),
     "missing labels": (text(GOOD + "1,a,\n"), "no label in 1 of its 31 rows, first in row 31"),
     "one class": (text(GOOD.replace("yes", "no")), "has the label 'no' in all of its 30 rows"),
@@ -90,7 +90,7 @@ REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
         "the label column 'label' holds bytes",
     ),
     "no labels at all": (lambda f: parquet(f, x=[1, 2] * 15, label=pa.nulls(30)), "no label in 30 of its 30 rows"),
-    "junk called gzip": (text(b"\x1f\x8bjunk", "t.csv.gz"), "is packed by gzip, and damaged"),
+    "junk called gzip": (text(b"\x1f\x8bjunk", "t.csv.gz"), "is packed by gzip, and is damaged"),
     "text for numbers": (text(GOOD.replace("city", "z", 1).replace("x,z", "city,x", 1)), "holds numbers in"),
 }
 
@@ -178,7 +178,7 @@ def test_what_is_no_run(tmp_path: Path, name: str, run: str) -> None:
 @pytest.mark.parametrize(
     ("roles", "said"),
     [
-        (("--id", "id"), "the id 3 in more than one row"),
+        (("--id", "id"), "the id 3 in several rows"),
         (("--id", "nobody"), "no column 'nobody' (the id)"),
         (("--ignore", "label"), "has two roles"),
         (("--text", "x", "--ignore", "x"), "has two roles"),

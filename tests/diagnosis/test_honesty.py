@@ -133,7 +133,7 @@ def test_a_correction_that_adds_errors_is_not_applied_and_chance_is_told() -> No
                 assert broken - fixed <= 2 * np.sqrt(broken + fixed)
         effect = None if found.correction is None else found.correction.verified
         if effect is not None and effect.test_after.wrong >= effect.test_before.wrong:
-            assert "takes the log loss" in found.verdict
+            assert "takes the test log loss" in found.verdict
             assert "no more than chance" in found.verdict
 
 

@@ -71,6 +71,10 @@ class Trainer:
         self.fits = 0
         """Of the user's learner; those that are asked beside it are not counted."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without who is told of fits: that is somebody of this process."""
+        return {**vars(self), "_before_fit": None}
+
     def fit(self, estimator: Any, features: Table, labels: npt.NDArray[Any], weights: Floats | None = None) -> Any:
         """A copy of any estimator, fitted on these rows; only the user's own is counted."""
         if estimator is self.task.learner or estimator is learners.final_step(self.task.learner):
