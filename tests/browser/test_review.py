@@ -449,7 +449,7 @@ def test_any_probability_can_be_asked_for_and_others_are_refused_aloud(room: Roo
     expect(ann.page.locator("#queue h2")).to_have_text(f"{int((p_wrong >= asked).sum())} rows shown")
     least.fill("1.5")
     ann.press("Tab")
-    expect(ann.page.locator("#filters-said")).to_have_text("“Probably wrong from” is a number from 0 to 1.")
+    expect(ann.page.locator("#filters-said")).to_have_text("“Probably wrong from” must be a number from 0 to 1.")
     least.fill("0")
     ann.press("Tab")
     expect(ann.page.locator("#filters-said")).to_be_hidden()
