@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from psidebug.findings import ErrorRate, Verification
 from psidebug.policy import proved
 
 
@@ -26,3 +27,10 @@ def test_proof_takes_a_gain_beyond_chance_and_no_more_broken_points_than_chance_
 ) -> None:
     assert proved(gain, 1.0, fixed=fixed, broken=broken, accused=accused) is answer
     assert not proved(float("-inf"), float("inf"), fixed=fixed, broken=broken, accused=accused)
+
+
+@pytest.mark.parametrize(("rows", "answer"), [(29, False), (30, True)])
+def test_few_test_rows_prove_nothing_whoever_asks(rows: int, answer: bool) -> None:
+    before, after = ErrorRate(20, rows), ErrorRate(0, rows)
+    effect = Verification(9, before, after, None, None, 20, 0, gain=50.0, gain_error=5.0)
+    assert effect.proved(accused=True) is answer

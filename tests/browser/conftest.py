@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Dialog, Page, sync_playwright
+from playwright.sync_api import Browser, Dialog, Page, expect, sync_playwright
 
 from tests.browser.reviewing import WIDE, Arrive, Reviewer
 from tests.review.digits import save_digits
 from tests.review.talking import Room, serving
+
+expect.set_options(timeout=30_000)  # a page on a busy machine takes its time; nothing is tried twice
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 

@@ -137,6 +137,20 @@ def test_a_correction_that_adds_errors_is_not_applied_and_chance_is_told() -> No
             assert "no more than chance" in found.verdict
 
 
+def test_a_verdict_does_not_ask_for_nats_that_were_gained() -> None:
+    """Constant columns: the classes' shares differ from the test set's, but no single label is probably wrong."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(160, 4))
+    given = np.where(X[:, 1] > 0.7, 1, X[:, 0] + 0.3 * rng.normal(size=160) > 0)
+    T = rng.normal(size=(60, 4))
+    truth = (T[:, 0] > 0).astype(int)
+    found = psidebug.debug(LogisticRegression(), 0 * X, given, 0 * T, truth, check_fidelity=False)
+    assert found.correction is None
+    assert found.hypotheses[0].likely, "the case that this test is about"
+    assert "no single label is more likely wrong than right" in found.verdict
+    assert "needed" not in found.verdict
+
+
 def test_errors_that_no_label_moves_have_no_cause_and_that_is_an_answer() -> None:
     """Columns of zeros and no intercept: the model says the same whatever the labels are."""
     rng = np.random.default_rng(0)

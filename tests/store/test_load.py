@@ -172,6 +172,24 @@ def test_a_part_of_another_type_is_damage(path: Path, name: str, value: Any) -> 
     assert name in message
 
 
+FORGED: dict[str, Any] = {
+    "slices": 7, "correction": "x", "controls": [], "curve": {}, "rounds": "x", "explanations": [1], "display": 5,
+    "fidelity": 5,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_findings_that_are_none_are_damage(path: Path, name: str) -> None:
+    change(path, lambda record: record["findings"].update({name: FORGED[name]}))
+    assert "is damaged" in refused(path)
+
+
+def test_rows_without_their_form_are_damage(path: Path) -> None:
+    change(path, lambda record: record["data"].update(forms={}))
+    with pytest.raises(UnreadableRun, match="is damaged"):
+        _ = load_run(path).data
+
+
 @pytest.mark.parametrize("value", [{}, {"learner": 3}, {"train": [], "test": "", "rows": "", "learner": ""}], ids=str)
 def test_a_fingerprint_of_other_things_than_texts_is_damage(path: Path, value: Any) -> None:
     change(path, lambda record: record.update(fingerprint=value))

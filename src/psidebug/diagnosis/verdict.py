@@ -61,6 +61,8 @@ def _not_the_labels(task: Task, hypotheses: Sequence[Hypothesis]) -> str:
         )
     best = hypotheses[0]
     labels = _probably_wrong(task, best)
+    if labels is None and best.likely:
+        return "some labels may be wrong, but no single label is more likely wrong than right: nothing is corrected."
     if labels is None:
         gained = f"the best explanation gains {max(best.evidence, 0.0):.0f} nats of the {best.charge:.0f} needed"
         return f"wrong labels explain them no better than chance ({gained}). The labels are probably not to blame."

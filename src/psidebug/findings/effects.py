@@ -128,7 +128,12 @@ class Verification:
         return {name: None if each is None else each.rate for name, each in found.items()}
 
     def proved(self, *, accused: bool) -> bool:
-        """Whether it proves the correction; ``accused`` if the rows are a slice that a likely explanation accuses."""
+        """Whether it proves the correction; ``accused`` if the rows are a slice that a likely explanation accuses.
+
+        Fewer than ``policy.LEAST_TEST_ROWS`` test rows prove nothing.
+        """
+        if self.test_after.of < policy.LEAST_TEST_ROWS:
+            return False
         paired = self.test_change
         return policy.proved(self.gain, self.gain_error, fixed=paired.fixed, broken=paired.broken, accused=accused)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
@@ -15,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from psidebug.display import display_of
-from psidebug.errors import LearnerMismatch, LearnerMissing, UnreadableRun
+from psidebug.errors import LearnerMismatch, LearnerMissing, PsiError, UnreadableRun
 from psidebug.findings.answers import Answers
 from psidebug.findings.effects import Controls, Verification
 from psidebug.findings.findings import Causes, Curve, Findings, LabelFindings, Point, Predictions, VerifiedCorrection
@@ -37,9 +38,23 @@ def load_run(path: str | PathLike[str]) -> Run:
     files = RunFiles(Path(path), read_run_file(Path(path)))
     for name in files.record["files"]:
         files.check(name)
-    found = files.findings
-    stated = files.table("stated_prior") if files.has("stated_prior") else None
-    return Run(files, found, spec_of(files.record["spec"], stated, found.labels.given))
+    with _told_as_damage(files.path):
+        found = files.findings
+        stated = files.table("stated_prior") if files.has("stated_prior") else None
+        return Run(files, found, spec_of(files.record["spec"], stated, found.labels.given))
+
+
+@contextmanager
+def _told_as_damage(path: Path) -> Iterator[None]:
+    """A part of ``run.json`` that no run has, of another type or missing, makes a damaged run."""
+    try:
+        yield
+    except PsiError:
+        raise
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise UnreadableRun(
+            f"{path / RUN_FILE} is damaged, or not of this run ({type(error).__name__}). Save the run again."
+        ) from error
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +80,8 @@ class Run(Answers):
     @cached_property
     def data(self) -> Data:
         """The rows."""
-        return self.files.data(self.found)
+        with _told_as_damage(self.path):
+            return self.files.data(self.found)
 
     def with_learner(self, model: Any) -> Run:
         """The run with a learner, for one that could not be saved; it must be of the same class."""
