@@ -377,7 +377,7 @@ def test_every_key_is_printed_and_every_change_is_announced(room: Room, arrive: 
     ann.press("j")
     expect(page.locator("#live")).to_contain_text("given odd, proposed even")
     unnamed = page.locator("button, input, select").evaluate_all(
-        "all => all.filter((each) => !each.innerText && !each.labels?.length && !each.ariaLabel).length"
+        "all => all.filter((each) => !each.textContent.trim() && !each.labels?.length && !each.ariaLabel).length"
     )
     assert unnamed == 0
 

@@ -102,6 +102,7 @@ def test_a_run_that_is_gone_is_said_in_the_files_dialog(room: Room, arrive: Arri
 def test_a_file_that_is_not_in_utf_8_is_refused(room: Room, arrive: Arrive) -> None:
     ann = arrive()
     ann.press("x")
+    expect(ann.page.locator("#offers")).not_to_contain_text("loading…")  # which moves what is below
     content = '{"row": "picture-0366", "action": "keep", "comment": "klar für mich"}'
     for encoding, said in (("latin-1", "The file is not in UTF-8"), ("utf-8", "1 verdict imported")):
         file = {"name": "verdicts.jsonl", "mimeType": "application/json", "buffer": content.encode(encoding)}
