@@ -26,7 +26,7 @@ from psidebug.evidence.contest import (
 )
 from psidebug.evidence.held_out import LabelPredictions
 from psidebug.evidence.hypotheses import Hypothesis
-from psidebug.evidence.joint_fit import GivenLabels, fit_none_wrong, fit_some_wrong
+from psidebug.evidence.joint_fit import GivenLabels, fit_by_class, fit_none_wrong
 from psidebug.policy import RATE_ELSEWHERE
 from psidebug.slices.conditions import Condition, Slice
 from psidebug.task.task import Task
@@ -341,7 +341,7 @@ def test_where_neither_is_likely_the_joint_fit_ranks_if_it_gains_a_little() -> N
         found, _ = scattered_jointly(contest, first)
         everything = GivenLabels(drawn.given, np.arange(150))
         predictions = [LabelPredictions("oracle", drawn.logs[:150], drawn.logs[150:])]
-        right, wrong = (fit(predictions, drawn.y_test, everything) for fit in (fit_none_wrong, fit_some_wrong))
+        right, wrong = (fit(predictions, drawn.y_test, everything) for fit in (fit_none_wrong, fit_by_class))
         gain = wrong.log_likelihood - right.log_likelihood
         assert not found.likely
         assert gain < wrong.noise.charge

@@ -12,7 +12,7 @@ from scipy.special import expit, log_softmax
 
 from psidebug.evidence import held_out
 from psidebug.evidence.held_out import LabelPredictions
-from psidebug.evidence.joint_fit import GivenLabels, fit_none_wrong, fit_some_wrong, sampled
+from psidebug.evidence.joint_fit import GivenLabels, fit_by_class, fit_none_wrong, sampled
 from psidebug.evidence.noise_rates import even_rates
 from psidebug.policy import BIAS_PRIOR, RIGHT_PSEUDO_COUNT, WEIGHT_PRIOR, WRONG_PSEUDO_COUNT
 from tests.chance import allowed
@@ -60,7 +60,7 @@ def test_no_other_calibration_and_rates_are_likelier(seed: int, kind: str) -> No
     """The objective written anew, row by row, and a general optimiser from three starts: less than 0.1 nats better."""
     drawn = Drawn(seed, train=200, test=40)
     given = drawn.given(even_rates(2, 0.15) if kind == "even" else ONE_SIDED)
-    found = fit_some_wrong(drawn.predictions, drawn.y_test, labels(given))
+    found = fit_by_class(drawn.predictions, drawn.y_test, labels(given))
     assert found.noise.even == (kind == "even")
 
     def objective(weights: Floats, bias: float, rates: Floats) -> float:
@@ -92,7 +92,7 @@ def test_rates_are_learned_with_sixty_test_points(budget: float) -> None:
     for seed in range(8):
         drawn = Drawn(seed)
         given = drawn.given(even_rates(2, 0.15))
-        found = fit_some_wrong(drawn.predictions, drawn.y_test, labels(given))
+        found = fit_by_class(drawn.predictions, drawn.y_test, labels(given))
         assert found.noise.even
         wrong.append(1.0 - found.noise.rates[0, 0])
         right = fit_none_wrong(drawn.predictions, drawn.y_test, labels(given))
@@ -110,7 +110,7 @@ def test_errors_of_one_class_alone_are_told_from_even_ones(size: int, budget: fl
         drawn = Drawn(seed, train=1000, size=size)
         rates = np.eye(size)
         rates[1, :2] = 0.35, 0.65
-        found = fit_some_wrong(drawn.predictions, drawn.y_test, labels(drawn.given(rates)))
+        found = fit_by_class(drawn.predictions, drawn.y_test, labels(drawn.given(rates)))
         taken_for_even += found.noise.even
         rates_found.append(found.noise.rates[1, 0])
     assert taken_for_even <= allowed(5, 0.01, budget)
@@ -127,7 +127,7 @@ def test_clean_labels_gain_less_than_errors_cost(budget: float) -> None:
     for seed in range(40):
         drawn = Drawn(seed)
         given = labels(drawn.truth)
-        right, wrong = (fit(drawn.predictions, drawn.y_test, given) for fit in (fit_none_wrong, fit_some_wrong))
+        right, wrong = (fit(drawn.predictions, drawn.y_test, given) for fit in (fit_none_wrong, fit_by_class))
         dear += wrong.log_likelihood - right.log_likelihood >= wrong.noise.charge
     assert dear <= allowed(40, 1 / 400, budget)
 
@@ -137,7 +137,7 @@ def test_all_labels_calibrate_better_than_sixty() -> None:
     far = []
     for seed in range(6):
         drawn = Drawn(seed, train=2000)
-        found = fit_some_wrong(drawn.predictions, drawn.y_test, labels(drawn.given(even_rates(2, 0.1))))
+        found = fit_by_class(drawn.predictions, drawn.y_test, labels(drawn.given(even_rates(2, 0.1))))
         far.append(np.abs(found.calibrated.weights - [0.5, 0.0]).max())
     assert max(far) < 0.15
 
@@ -148,7 +148,7 @@ def test_what_is_known_and_what_is_possible_is_kept() -> None:
     known = np.where(np.arange(600) < 50, drawn.truth, -1)
     possible = np.ones((600, 3), dtype=bool)
     possible[given != 2, 2] = False
-    found = fit_some_wrong(drawn.predictions, drawn.y_test, labels(given, known=known, possible=possible))
+    found = fit_by_class(drawn.predictions, drawn.y_test, labels(given, known=known, possible=possible))
     np.testing.assert_array_equal(found.noise.posterior[:50].argmax(axis=1), drawn.truth[:50])
     np.testing.assert_allclose(found.noise.posterior[:50].max(axis=1), 1.0)
     unknown = np.arange(600) >= 50
@@ -158,12 +158,12 @@ def test_what_is_known_and_what_is_possible_is_kept() -> None:
 def test_of_very_many_rows_some_teach_and_all_get_a_posterior(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = Drawn(1, train=2000)
     given = labels(drawn.given(even_rates(2, 0.15)))
-    whole = fit_some_wrong(drawn.predictions, drawn.y_test, given)
+    whole = fit_by_class(drawn.predictions, drawn.y_test, given)
     monkeypatch.setattr(held_out, "MOST_ROWS", 500)
     some, of_these = sampled(given, drawn.predictions)
     assert len(some.rows) == 500
     assert len(of_these[0].train) == 500
-    found = fit_some_wrong(drawn.predictions, drawn.y_test, given)
+    found = fit_by_class(drawn.predictions, drawn.y_test, given)
     assert found.noise.posterior.shape == (2000, 2)
     assert 0 < np.abs(found.calibrated.weights - whole.calibrated.weights).max() < 0.3
     np.testing.assert_allclose(found.noise.rates, whole.noise.rates, atol=0.03)

@@ -74,9 +74,15 @@ def told(task: Task, hypothesis: Hypothesis) -> str:
 
 
 def _scattered(task: Task, hypothesis: Hypothesis) -> str:
+    given, classes = task.train.codes, task.encoding.classes
+    if hypothesis.follow is not None:
+        shares = hypothesis.recorded_shares(given)
+        true, recorded = (classes[int(code)] for code in np.unravel_index(int(shares.argmax()), shares.shape))
+        most = f"most often {quoted(true)} recorded as {quoted(recorded)} ({shares.max():.0%} of them)"
+        share = float(hypothesis.p_wrong(given).mean())
+        return f"labels are wrong where rows look like another class, {share:.0%} of them, {most}"
     rates = hypothesis.rates[0].copy()
     np.fill_diagonal(rates, 0.0)
-    classes = task.encoding.classes
     if np.ptp(rates[~np.eye(len(rates), dtype=bool)]) < policy.EQUAL_RATES * rates.max():
         return f"labels are wrong here and there, {rates.sum(axis=1).mean():.0%} of them"
     true, recorded = (classes[int(code)] for code in np.unravel_index(int(rates.argmax()), rates.shape))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import log_softmax
+from scipy.stats import chi2
 
 from psidebug import policy
 from psidebug.evidence.held_out import Floats, LabelPredictions
@@ -49,6 +50,11 @@ class Calibrated:
     def applied_to(self, predictions: Sequence[LabelPredictions]) -> Calibrated:
         """The same weights and biases for predictions of other rows."""
         return _combine(predictions, self.weights, self.bias)
+
+
+def chance(parameters: int) -> float:
+    """Nats that so many parameters gain by chance: χ² / 2 at its 95% point."""
+    return 0.5 * float(chi2.ppf(policy.CHANCE_QUANTILE, parameters))
 
 
 def calibrate(

@@ -7,7 +7,8 @@ learn from the slices that it accuses. The baseline, "the labels are right", is 
 must exceed its charge: log(conditions looked at) for each slice, ½ log n for each rate, and (N/M) χ²/2 for the p
 numbers that calibrate the predictors on M test points and are then applied to N training rows: what chance gains on
 clean labels, by the 95% point of χ² with p degrees of freedom. Scattered errors are weighed once more by
-:mod:`psidebug.evidence.joint_fit`, which also learns from the training labels.
+:mod:`psidebug.evidence.joint_fit`, which also learns from the training labels: they have rates by class, or follow the
+look of their row (decision 23).
 """
 
 from __future__ import annotations
@@ -17,13 +18,20 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.stats import chi2
 
 from psidebug import policy
-from psidebug.evidence.calibration import Calibrated, calibrate
+from psidebug.evidence.calibration import Calibrated, calibrate, chance
 from psidebug.evidence.held_out import Floats, LabelPredictions, Mask
 from psidebug.evidence.hypotheses import Hypothesis
-from psidebug.evidence.joint_fit import GivenLabels, JointFit, fit_none_wrong, fit_some_wrong
+from psidebug.evidence.joint_fit import (
+    GivenLabels,
+    JointFit,
+    averaged_with_test_labels_alone,
+    fit_by_class,
+    fit_following,
+    fit_none_wrong,
+    held_out_log_likelihood,
+)
 from psidebug.evidence.noise_rates import NoiseFit, even_rates, fit_rates, log_likelihood, with_rates
 from psidebug.evidence.predictors import Predictors
 from psidebug.slices.conditions import Slice
@@ -86,24 +94,33 @@ class Contest:
 
 
 def scattered(contest: Contest) -> Hypothesis:
-    """Errors here and there, at rates that depend on the classes alone."""
+    """Errors here and there, at rates that depend on the classes alone, by the test labels alone."""
     return _weighed(contest, (), contest.calibrated)
 
 
-def scattered_jointly(contest: Contest, by_test_labels: Hypothesis) -> tuple[Hypothesis, float | None]:
+def scattered_jointly(
+    contest: Contest, by_test_labels: Hypothesis, from_repaired: Sequence[LabelPredictions] | None = None
+) -> tuple[Hypothesis, float | None]:
     """Scattered errors by the joint fit, if that explains the labels; and the nats that slices must then exceed.
 
     It is believed where errors gain more nats than they cost. Elsewhere labels that are wrong together may have taught
-    it, and the fit by test labels alone is believed, unless that finds nothing and errors gain a little here.
+    it, and the fit by test labels alone is believed, unless that finds nothing and errors gain a little here. Labels
+    follow the look of their row if that says more than rates by class do; ``from_repaired`` are predictions for which
+    that has been decided.
     """
     if contest.stated is not None:
         return by_test_labels, None
-    given = contest.undecided_in(by_test_labels.groups == 0)
-    right, wrong = _joint_fits(contest, contest.predictions, given)
-    evidence, charge = wrong.log_likelihood - right.log_likelihood, wrong.noise.charge
+    predictions = contest.predictions if from_repaired is None else from_repaired
+    given, test_codes = contest.undecided_in(by_test_labels.groups == 0), contest.task.test.codes
+    right, wrong = _joint_fits(contest, predictions, given)
+    bar = wrong.surplus if wrong.surplus > right.log_likelihood else None
+    given = given.looked_at(contest.predictions)
+    follows = fit_following(predictions, test_codes, given)
+    if from_repaired is not None or follows.surplus > wrong.surplus:
+        wrong = averaged_with_test_labels_alone(follows, predictions, test_codes, given)
+    evidence, charge = wrong.log_likelihood - right.log_likelihood, wrong.charge
     if evidence <= charge and (by_test_labels.likely or evidence <= policy.LEAST_JOINT_GAIN):
         return by_test_labels, None
-    bar = wrong.log_likelihood - charge if evidence > charge else None
     posterior = np.eye(contest.task.encoding.size)[contest.labels.codes]
     posterior[given.rows] = wrong.noise.posterior
     if evidence - charge < by_test_labels.surplus:
@@ -116,8 +133,36 @@ def scattered_jointly(contest: Contest, by_test_labels: Hypothesis) -> tuple[Hyp
         evidence=evidence,
         charge=charge,
         miscalibration=0.0,  # what is uncertain about the calibration was weighed with the rates
+        follow=wrong.noise.follow,
     )
     return hypothesis, bar
+
+
+def with_repaired_labels(contest: Contest, best: Hypothesis, by_test_labels: Hypothesis) -> Hypothesis:
+    """Scattered errors that follow the look of their row, with one more predictor: the learner on repaired labels.
+
+    The user's learner has learned to repeat such errors; trained on the likeliest labels instead, each with the
+    confidence in it as its weight, and on test rows of other folds, it predicts better. It stays if the test labels,
+    held out, are likelier by it, by more than chance.
+    """
+    if best.slices or best.follow is None:
+        return best
+    test_codes, folds = contest.task.test.codes, contest.predictors.folds.test
+    kept, reached = list(contest.predictions), held_out_log_likelihood(contest.predictions, test_codes, folds)
+    for _ in range(policy.REPAIRS):
+        again = contest.predictors.predict_from_repaired(by_test_labels.posterior)
+        if again is None:
+            break
+        tried = [*contest.predictions, again]
+        now = held_out_log_likelihood(tried, test_codes, folds)
+        if now <= reached + chance(1):
+            break
+        kept, reached = tried, now
+        by_test_labels = _weighed(contest, (), calibrate(kept, test_codes))
+    if len(kept) == len(contest.predictions):
+        return best
+    hypothesis, _ = scattered_jointly(contest, by_test_labels, kept)
+    return hypothesis
 
 
 def predictions_without(contest: Contest, slices: Sequence[Slice]) -> list[LabelPredictions]:
@@ -136,7 +181,7 @@ def mislabelled(contest: Contest, slices: Sequence[Slice], predictions: Sequence
 def joint_surplus(contest: Contest, accused: Hypothesis, predictions: Sequence[LabelPredictions]) -> float:
     """Log likelihood less charges of a hypothesis of mislabelled slices, by the joint fit of all other labels."""
     right, wrong = _joint_fits(contest, predictions, contest.undecided_in(accused.groups == 0))
-    total = max(right.log_likelihood, wrong.log_likelihood - wrong.noise.charge)
+    total = max(right.log_likelihood, wrong.surplus)
     calibrated = (right if total == right.log_likelihood else wrong).calibrated
     for group, each in enumerate(accused.slices, start=1):
         own = (accused.groups == group) & contest.undecided
@@ -158,11 +203,6 @@ def promise(contest: Contest, suspect: Slice, by: Hypothesis) -> float:
         if (part := by.groups[members] == group).any()
     )
     return alone.log_likelihood - before - suspect.charge - alone.charge
-
-
-def chance(parameters: int) -> float:
-    """Nats that so many parameters gain by chance: χ² / 2 at its 95% point."""
-    return 0.5 * float(chi2.ppf(policy.CHANCE_QUANTILE, parameters))
 
 
 def compete(
@@ -194,6 +234,7 @@ def compete(
         if not longer.surplus > best.surplus:
             break
         hypotheses.insert(0, longer)
+    hypotheses[0] = with_repaired_labels(contest, hypotheses[0], first)
     return hypotheses
 
 
@@ -282,7 +323,7 @@ def _joint_fits(
     contest: Contest, predictions: Sequence[LabelPredictions], given: GivenLabels
 ) -> tuple[JointFit, JointFit]:
     test_codes = contest.task.test.codes
-    return fit_none_wrong(predictions, test_codes, given), fit_some_wrong(predictions, test_codes, given)
+    return fit_none_wrong(predictions, test_codes, given), fit_by_class(predictions, test_codes, given)
 
 
 def _given(task: Task, stated: Floats | None) -> GivenLabels:

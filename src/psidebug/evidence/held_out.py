@@ -13,7 +13,6 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 from scipy.special import log_softmax
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.linear_model import LogisticRegression
@@ -26,7 +25,7 @@ from psidebug.margins import log_shares
 from psidebug.task import learner as learners
 from psidebug.task.data import LabelledSet
 from psidebug.task.labels import Codes
-from psidebug.task.tables import Table, take
+from psidebug.task.tables import Table, stacked, take
 from psidebug.task.task import Task
 from psidebug.training.trainer import Trainer
 
@@ -87,6 +86,8 @@ class Recipe:
     learns_from: Literal["training", "test", "both"]
     all_rows: bool = False
     """Whether it learns from all of these rows, not from ``MOST_ROWS`` of each set."""
+    repaired: Floats | None = None
+    """W (N, K): then it learns the likeliest training labels, each with the confidence in it as its weight."""
 
     def lesson(self, train: Mask, test: Mask) -> Lesson:
         """From the rows that it may see; only training rows have weights, and only the user's learner takes them."""
@@ -95,9 +96,14 @@ class Recipe:
         held = np.flatnonzero(test & (self.learns_from != "training"))
         if not self.all_rows:
             rows, held = few(rows, task.seed), few(held, task.seed)
-        codes = np.concatenate([task.train.codes[rows], task.test.codes[held]])
+        labels, weights = task.train.codes, None
+        if self.repaired is not None:
+            labels, confidence = self.repaired.argmax(axis=1), self.repaired.max(axis=1)
+            own = confidence if task.data.sample_weight is None else task.data.sample_weight * confidence
+            weights = np.append(own[rows], np.ones(len(held)))
+        codes = np.concatenate([labels[rows], task.test.codes[held]])
         if self.learns_from == "both":
-            return Lesson(rows, held, stacked(take(self.train, rows), take(self.test, held)), codes, None)
+            return Lesson(rows, held, stacked(take(self.train, rows), take(self.test, held)), codes, weights)
         if self.learns_from == "test":
             return Lesson(rows, held, take(self.test, held), codes, None)
         weights = None if task.data.sample_weight is None else task.data.sample_weight[rows]
@@ -188,11 +194,6 @@ def log_probabilities(scores: Floats) -> Floats:
 def few(rows: Rows, seed: int) -> Rows:
     """``MOST_ROWS`` of them at most, drawn."""
     return rows if len(rows) <= MOST_ROWS else np.random.default_rng(seed).choice(rows, MOST_ROWS, replace=False)
-
-
-def stacked(first: Any, second: Any) -> Any:
-    """One table above the other."""
-    return sp.vstack([first, second], format="csr") if sp.issparse(first) else np.concatenate([first, second])
 
 
 def _folds(codes: Codes, rng: np.random.Generator) -> Rows:

@@ -42,6 +42,8 @@ class Hypothesis:
     """Whether the rates outside the slices were stated, not learned."""
     miscalibration: float = 0.0
     """Nats for each row that rates which differ between classes had to gain."""
+    follow: float | None = None
+    """ρ: the share of labels that follow the look of their row; None if none may."""
 
     @property
     def surplus(self) -> float:
@@ -69,6 +71,12 @@ class Hypothesis:
         """1 - W_i(y_i)."""
         return np.asarray(1.0 - self.posterior[np.arange(len(given)), given])
 
+    def recorded_shares(self, given: Codes) -> Floats:
+        """(K, K): the share of each true class that was recorded as each other one, Σ_i W_ik [y_i = b] / Σ_i W_ik."""
+        counts = self.posterior.T @ np.eye(self.posterior.shape[1])[given]
+        np.fill_diagonal(counts, 0.0)
+        return np.asarray(counts / np.maximum(self.posterior.sum(axis=0), 1e-12)[:, None])
+
     def corrected(self, given: Codes) -> Codes:
         """Labels that are wrong with a probability above a half, put right."""
         return np.where(self.p_wrong(given) > 0.5, self.posterior.argmax(axis=1), given)
@@ -77,7 +85,8 @@ class Hypothesis:
         """The same hypothesis after a person has settled the labels of some rows; ``known`` is -1 elsewhere.
 
         They teach the rates of their group, and how far the predictors are to be believed there, and so move the
-        others; rates that were stated are not to be taught.
+        others. Rates that were stated are not to be taught, and of labels that follow the look of their row it is not
+        the rates that matter.
         """
         posterior, rates, size = self.posterior.copy(), list(self.rates), self.posterior.shape[1]
         for group in range(len(rates)):
@@ -85,7 +94,7 @@ class Hypothesis:
             settled = own & (known >= 0)
             if not settled.any():
                 continue
-            if self.stated and group == 0:
+            if (self.stated or self.follow is not None) and group == 0:
                 posterior[settled] = np.eye(size)[known[settled]]
                 continue
             possible = None if self.possible is None else self.possible[own] | (known[own, None] == np.arange(size))

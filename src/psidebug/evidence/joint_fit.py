@@ -1,29 +1,34 @@
 """Calibration and noise rates learned together, from test labels and training labels.
 
-How far each predictor is believed, a and b, and at which rates R labels were recorded wrong, maximise the likelihood of
-all labels at once,
+How far each predictor is believed, a and b, and how labels were recorded wrong, R, maximise the likelihood of all
+labels at once,
 
-    Σ_t log P(y_t | x_t; a, b) + Σ_i log Σ_k P(k | x_i; a, b) R(y_i | k).
+    Σ_t log P(y_t | x_t; a, b) + Σ_i log Σ_k P(k | x_i; a, b) R_i(y_i | k).
 
 A hundred test points alone say little about a and b, and what they say wrong looks like errors in thousands of training
 labels. Together they cannot: to call labels wrong that the predictors expect, a and b would have to leave the test
-labels.
+labels. But thousands of training labels outvote the test labels where R cannot say how they went wrong. So R has a term
+for labels that follow the look of their row (decision 23).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from psidebug.evidence.calibration import Calibrated, calibrate
+from psidebug import policy
+from psidebug.evidence.calibration import Calibrated, calibrate, chance
 from psidebug.evidence.held_out import Floats, LabelPredictions, Mask, Rows, few
 from psidebug.evidence.noise_rates import (
     START,
+    START_FOLLOWING,
     NoiseFit,
     even_rates,
     fit_by_em,
+    label_likelihood,
     log_likelihood,
     uneven_are_better,
     with_rates,
@@ -33,6 +38,20 @@ from psidebug.task.labels import Codes
 ROUNDS, SETTLED = 40, 1e-2
 """Calibration and rates are learned in turns, until a turn gains fewer nats than this."""
 ROUNDS_OF_EM = 10
+
+
+class Look(NamedTuple):
+    """What rows of this look are labelled."""
+
+    likelihood: Floats
+    """q(y_i | x_i) (n,): by predictors that never saw y_i."""
+    parameters: int
+    """How many numbers q was calibrated by, on the given labels."""
+
+    @property
+    def charge(self) -> float:
+        """Nats that q, and the share of labels that follow it, gain by chance."""
+        return chance(self.parameters + 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,26 +66,47 @@ class GivenLabels:
     """True labels that a person has settled, -1 elsewhere."""
     possible: Mask | None = None
     """(n, K): which classes the true label may have; None if any."""
+    look: Look | None = None
+    """None if no label may follow the look of its row."""
 
     def at(self, places: Rows | Mask) -> GivenLabels:
         """Those of some of these rows."""
         known = None if self.known is None else self.known[places]
         possible = None if self.possible is None else self.possible[places]
-        return GivenLabels(self.codes[places], self.rows[places], known, possible)
+        look = None if self.look is None else self.look._replace(likelihood=self.look.likelihood[places])
+        return GivenLabels(self.codes[places], self.rows[places], known, possible, look)
+
+    def looked_at(self, predictions: Sequence[LabelPredictions]) -> GivenLabels:
+        """With q by these predictions, calibrated on these labels."""
+        some = few(np.arange(len(self.rows)), 0)
+        own = [each.train[self.rows[some]] for each in predictions]
+        of_labels = [LabelPredictions(each.name, logs, logs) for each, logs in zip(predictions, own, strict=True)]
+        q = calibrate(of_labels, self.codes[some])
+        likelihood = np.exp(q.applied_to(predictions).train[self.rows, self.codes])
+        return replace(self, look=Look(likelihood, q.parameters))
 
     def probability(self, calibrated: Calibrated) -> Floats:
         """P(k | x) (n, K) of these rows where they can be k, 0 elsewhere."""
         return np.exp(calibrated.train[self.rows]) * (1.0 if self.possible is None else self.possible)
 
-    def likelihood(self, rates: Floats) -> Floats:
-        """R(y | k) (n, K): how likely each label is for each class that may be the true one."""
-        likelihood = rates[:, self.codes].T.copy()
+    def likelihood(self, rates: Floats, follow: float | None = None) -> Floats:
+        """R_i(y_i | k) (n, K): how likely each label is for each class that may be the true one."""
+        look = None if self.look is None else self.look.likelihood
+        likelihood = label_likelihood(rates, self.codes, follow, look).copy()
         if self.possible is not None:
             likelihood *= self.possible
         if self.known is not None:
             settled = self.known >= 0
             likelihood[settled] = np.eye(len(rates))[self.known[settled]]
         return likelihood
+
+    def noise(
+        self, calibrated: Calibrated, *, even: bool, start: NoiseFit | None = None, rounds: int | None = None
+    ) -> NoiseFit:
+        """The likeliest rates of one kind."""
+        look, limit = None if self.look is None else self.look.likelihood, {} if rounds is None else {"rounds": rounds}
+        probability = self.probability(calibrated)
+        return fit_by_em(probability, self.codes, self.known, even=even, look=look, start=start, **limit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,11 +118,19 @@ class JointFit:
     """Of the training labels that were given."""
     log_likelihood: float
     """Of these and of the test labels, in nats."""
+    charge: float
+    """Nats that it has to gain on "no label is wrong"."""
 
     @classmethod
-    def of(cls, calibrated: Calibrated, noise: NoiseFit, test_codes: Codes) -> JointFit:
+    def of(cls, calibrated: Calibrated, noise: NoiseFit, test_codes: Codes, look: Look | None = None) -> JointFit:
         """With the likelihood of the test labels."""
-        return cls(calibrated, noise, noise.log_likelihood + log_likelihood(calibrated.test, test_codes))
+        charge = noise.charge + (0.0 if look is None else look.charge)
+        return cls(calibrated, noise, noise.log_likelihood + log_likelihood(calibrated.test, test_codes), charge)
+
+    @property
+    def surplus(self) -> float:
+        """Its log likelihood less its charge."""
+        return self.log_likelihood - self.charge
 
 
 def fit_none_wrong(predictions: Sequence[LabelPredictions], test_codes: Codes, given: GivenLabels) -> JointFit:
@@ -93,10 +141,40 @@ def fit_none_wrong(predictions: Sequence[LabelPredictions], test_codes: Codes, g
     return JointFit.of(calibrated, with_rates(calibrated.train[given.rows], given.codes, right), test_codes)
 
 
-def fit_some_wrong(predictions: Sequence[LabelPredictions], test_codes: Codes, given: GivenLabels) -> JointFit:
+def fit_by_class(predictions: Sequence[LabelPredictions], test_codes: Codes, given: GivenLabels) -> JointFit:
     """Some labels are wrong, at even rates unless uneven ones say clearly more."""
-    even, free = (_in_turns(predictions, test_codes, given, even=even) for even in (True, False))
+    even, free = (_in_turns(predictions, test_codes, replace(given, look=None), even=even) for even in (True, False))
     return free if uneven_are_better(even.noise, free.noise, free.log_likelihood - even.log_likelihood) else even
+
+
+def fit_following(predictions: Sequence[LabelPredictions], test_codes: Codes, given: GivenLabels) -> JointFit:
+    """Some labels follow the look of their row."""
+    return _in_turns(predictions, test_codes, given, even=False)
+
+
+def averaged_with_test_labels_alone(
+    fit: JointFit, predictions: Sequence[LabelPredictions], test_codes: Codes, given: GivenLabels
+) -> JointFit:
+    """The fit with W halfway to that by predictors which the test labels alone have calibrated.
+
+    Where labels follow the look of their row, thousands of training labels say more about a and b than they know; the
+    test labels alone say less than they could. The one states too few errors, the other too many.
+    """
+    alone = given.noise(calibrate(predictions, test_codes), even=fit.noise.even, start=fit.noise)
+    halfway = 0.5 * (fit.noise.posterior + alone.posterior)
+    return replace(fit, noise=replace(fit.noise, posterior=halfway))
+
+
+def held_out_log_likelihood(predictions: Sequence[LabelPredictions], test_codes: Codes, test_folds: Rows) -> float:
+    """Log likelihood of the test labels, each fold with a and b from the others."""
+    total = 0.0
+    for fold in range(policy.FOLDS):
+        apart = test_folds == fold
+        others = [replace(each, test=each.test[~apart]) for each in predictions]
+        held_out = [replace(each, test=each.test[apart]) for each in predictions]
+        calibrated = calibrate(others, test_codes[~apart])
+        total += log_likelihood(calibrated.applied_to(held_out).test, test_codes[apart])
+    return total
 
 
 def sampled(given: GivenLabels, predictions: Sequence[LabelPredictions]) -> tuple[GivenLabels, list[LabelPredictions]]:
@@ -110,15 +188,14 @@ def _in_turns(
     predictions: Sequence[LabelPredictions], test_codes: Codes, given: GivenLabels, *, even: bool
 ) -> JointFit:
     some, of_these = sampled(given, predictions)
-    rates, before = even_rates(predictions[0].test.shape[1], START), -np.inf
-    calibrated = calibrate(of_these, test_codes, some.likelihood(rates))
+    rates, before, noise = even_rates(predictions[0].test.shape[1], START), -np.inf, None
+    calibrated = calibrate(of_these, test_codes, some.likelihood(rates, START_FOLLOWING if given.look else None))
     for _ in range(ROUNDS):
-        probability = some.probability(calibrated)
-        noise = fit_by_em(probability, some.codes, some.known, even=even, start=rates, rounds=ROUNDS_OF_EM)
-        now, rates = noise.log_likelihood + log_likelihood(calibrated.test, test_codes), noise.rates
+        noise = some.noise(calibrated, even=even, start=noise, rounds=ROUNDS_OF_EM)
+        now = noise.log_likelihood + log_likelihood(calibrated.test, test_codes)
         if abs(now - before) < SETTLED:
             break
-        calibrated, before = calibrate(of_these, test_codes, some.likelihood(rates), calibrated), now
+        likelihood = some.likelihood(noise.rates, noise.follow)
+        calibrated, before = calibrate(of_these, test_codes, likelihood, calibrated), now
     calibrated = calibrated.applied_to(predictions)
-    noise = fit_by_em(given.probability(calibrated), given.codes, given.known, even=even, start=rates)
-    return JointFit.of(calibrated, noise, test_codes)
+    return JointFit.of(calibrated, given.noise(calibrated, even=even, start=noise), test_codes, given.look)

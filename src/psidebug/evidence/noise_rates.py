@@ -6,6 +6,15 @@ turns: W from R, then R(b | k) = Σ_i W_ik [y_i = b] / Σ_i W_ik. The rates may 
 classes: R(b | k) = ε / (K-1), ε the share of wrong labels. Of the two the one is taken that is likelier after a charge
 for its rates: rates that differ by chance alone, or since the predictors prefer a class, would put the labels of one
 class before those of another.
+
+People and rules do not err at random: they err on rows that *look* like another class. A share ρ of the labels then
+follows the look of its row, q(b | x), whatever the truth is, and the others the truth (decision 23):
+
+    R_i(b | k) = (1 - ρ) R(b | k) + ρ q(b | x_i).
+
+q is what rows of this look are labelled: predictors calibrated on the given labels. EM learns ρ with the rates, by the
+share of labels that the look explains. Rates and look explain much the same, so that few labels tell them apart: the
+rates are then drawn towards even ones, as by ``policy.SHRUNK`` labels of each class that have these.
 """
 
 from __future__ import annotations
@@ -13,6 +22,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import rel_entr
 
 from psidebug import policy
 from psidebug.evidence.held_out import Floats, Mask
@@ -20,8 +30,8 @@ from psidebug.task.labels import Codes
 
 ROUNDS, SETTLED = 200, 1e-5
 """EM ends when no rate changes by more than this."""
-START = 0.05
-"""The share of wrong labels that EM begins with."""
+START, START_FOLLOWING = 0.05, 0.3
+"""The share of wrong labels that EM begins with, and that of labels which follow the look of their row."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,14 +46,20 @@ class NoiseFit:
     """Σ_i log Σ_k P(k | x_i) R(y_i | k)."""
     even: bool = False
     """Whether one rate holds for all pairs of classes."""
+    follow: float | None = None
+    """ρ: the share of labels that follow the look of their row; None if none may."""
+    penalty: float = 0.0
+    """Nats that the rates lose by their prior, which draws them towards even ones."""
 
     @property
     def charge(self) -> float:
         """½ log n for each rate that was learned, and log 2 for the choice of their kind.
 
-        Of uneven rates only those that are used cost, and log K (K-1) each for which they are.
+        Of uneven rates only those that are used cost, and log K (K-1) each for which they are; or their penalty.
         """
         each, size, kind = 0.5 * float(np.log(max(len(self.posterior), 2))), len(self.rates), float(np.log(2))
+        if self.follow is not None:
+            return 2.0 * each + kind + self.penalty
         if self.even:
             return each + kind
         used = int((self.rates[~np.eye(size, dtype=bool)] > policy.RATE_USED).sum())
@@ -94,30 +110,39 @@ def fit_by_em(
     known: Codes | None,
     *,
     even: bool,
-    start: Floats | None = None,
+    look: Floats | None = None,
+    start: NoiseFit | None = None,
     rounds: int = ROUNDS,
 ) -> NoiseFit:
-    """The likeliest rates of one kind, for P(k | x) (n, K)."""
+    """The likeliest rates of one kind, for P(k | x) (n, K).
+
+    With ``look``, q(y_i | x_i) (n,), labels may follow the look of their row, and uneven rates are drawn to even ones.
+    """
     size = probability.shape[1]
-    rates = even_rates(size, START) if start is None else start
+    rates = even_rates(size, START) if start is None else start.rates
+    follow = None if look is None else START_FOLLOWING if start is None or start.follow is None else start.follow
     pseudo_counts = np.full((size, size), policy.WRONG_PSEUDO_COUNT)
     np.fill_diagonal(pseudo_counts, policy.RIGHT_PSEUDO_COUNT)
-    recorded = np.eye(size)[given]
+    recorded, drawn_to = np.eye(size)[given], rates
     for _ in range(rounds):
-        posterior, _ = _posterior(probability, rates, given, known)
-        counts = posterior.T @ recorded + pseudo_counts
-        before, rates = rates, counts / counts.sum(axis=1, keepdims=True)
-        if even:  # ε is the share of all counts that are off the diagonal
-            rates = even_rates(size, 1.0 - float(np.trace(counts) / counts.sum()))
-        if np.abs(rates - before).max() < SETTLED:
+        posterior, _, true = _posterior(probability, rates, given, known, follow, look)
+        counts = (posterior * true).T @ recorded + pseudo_counts
+        # ε is the share of all counts that are off the diagonal
+        drawn_to = even_rates(size, 1.0 - float(np.trace(counts) / counts.sum()))
+        if look is not None:
+            counts += policy.SHRUNK * drawn_to
+        before, rates = (rates, follow), drawn_to if even else counts / counts.sum(axis=1, keepdims=True)
+        follow = None if look is None else 1.0 - float((posterior * true).sum()) / len(given)
+        if max(np.abs(rates - before[0]).max(), abs((follow or 0.0) - (before[1] or 0.0))) < SETTLED:
             break
-    posterior, likelihood = _posterior(probability, rates, given, known)
-    return NoiseFit(rates, posterior, float(np.log(likelihood).sum()), even)
+    posterior, likelihood, _ = _posterior(probability, rates, given, known, follow, look)
+    penalty = 0.0 if look is None else policy.SHRUNK * float(rel_entr(drawn_to, rates).sum())
+    return NoiseFit(rates, posterior, float(np.log(likelihood).sum()), even, follow, penalty)
 
 
 def with_rates(log_probability: Floats, given: Codes, rates: Floats) -> NoiseFit:
     """What follows from these rates, which are not learned."""
-    posterior, likelihood = _posterior(np.exp(log_probability), rates, given, None)
+    posterior, likelihood, _ = _posterior(np.exp(log_probability), rates, given, None)
     return NoiseFit(rates, posterior, float(np.log(likelihood).sum()))
 
 
@@ -126,11 +151,27 @@ def log_likelihood(log_probability: Floats, given: Codes) -> float:
     return float(log_probability[np.arange(len(given)), given].sum())
 
 
-def _posterior(probability: Floats, rates: Floats, given: Codes, known: Codes | None) -> tuple[Floats, Floats]:
-    joint = probability * rates[:, given].T
+def label_likelihood(rates: Floats, given: Codes, follow: float | None = None, look: Floats | None = None) -> Floats:
+    """R_i(y_i | k) (n, K): how likely each given label is for each true class."""
+    by_class = rates[:, given].T
+    return by_class if follow is None or look is None else (1.0 - follow) * by_class + follow * look[:, None]
+
+
+def _posterior(
+    probability: Floats,
+    rates: Floats,
+    given: Codes,
+    known: Codes | None,
+    follow: float | None = None,
+    look: Floats | None = None,
+) -> tuple[Floats, Floats, Floats | float]:
+    """W (n, K), the likelihood (n,) of the labels, and how likely each follows the truth, not the look, if it is k."""
+    likelihood = label_likelihood(rates, given, follow, look)
+    true = 1.0 if follow is None else (1.0 - follow) * rates[:, given].T / np.maximum(likelihood, 1e-300)
+    joint = probability * likelihood
     if known is not None:
         settled = known >= 0
         others = np.arange(probability.shape[1]) != known[:, None]
         joint = np.where(settled[:, None] & others, 0.0, np.maximum(joint, 1e-300))
-    likelihood = np.maximum(joint.sum(axis=1), 1e-300)
-    return joint / likelihood[:, None], likelihood
+    total = np.maximum(joint.sum(axis=1), 1e-300)
+    return joint / total[:, None], total, true

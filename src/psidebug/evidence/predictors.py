@@ -25,6 +25,7 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from psidebug import policy
 from psidebug.errors import LearnerFailed, UnsupportedLearner
 from psidebug.evidence.held_out import (
+    Floats,
     Folds,
     HeldOut,
     LabelPredictions,
@@ -36,10 +37,9 @@ from psidebug.evidence.held_out import (
     out_of_bag,
     out_of_fold,
     soon_left_out,
-    stacked,
 )
 from psidebug.task import learner as learners
-from psidebug.task.tables import Table, is_frame
+from psidebug.task.tables import Table, is_frame, stacked
 from psidebug.task.task import Task
 from psidebug.training.trainer import Trainer
 
@@ -47,6 +47,7 @@ WIDEST = 2_000
 """Columns up to which dense features are looked at by a forest."""
 OWN, OWN_ON_TEST = "the learner", "the learner, trained on the test set alone"
 LINEAR, FOREST = "a linear learner", "a forest"
+ON_REPAIRED = "the learner, trained on repaired labels"
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +108,23 @@ class Predictors:
         size = self.task.encoding.size
         uniform = (np.full((len(each), size), -np.log(size)) for each in (self.task.train, self.task.test))
         return made or [LabelPredictions("uniform", *uniform)]
+
+    def predict_from_repaired(self, posterior: Floats) -> LabelPredictions | None:
+        """By the user's learner, trained on the likeliest labels and on test rows, of other folds each.
+
+        ``posterior`` (N, K) is W. None if the learner cannot be trained on that, or does not weigh its rows.
+        """
+        task = self.task
+        if not learners.takes_weights(task.learner):
+            return None
+        recipe = Recipe(task, task.learner, task.train.features, task.test.features, "both", True, posterior)
+        if (seen := task.seen_in_every_world) is not None:  # texts need not be taken apart again
+            recipe = replace(recipe, estimator=learners.final_step(task.learner), train=seen.train, test=seen.test)
+        nobody = np.zeros(len(task.train), dtype=bool)
+        try:
+            return LabelPredictions(ON_REPAIRED, *out_of_fold(recipe, self.trainer, self.folds, nobody))
+        except LearnerFailed:
+            return None
 
 
 def _own(task: Task, train: Any, test: Any) -> list[Predictor]:

@@ -121,13 +121,17 @@ def _left_open(options: dict[str, Any], key: str) -> bool:
     return options[key] is None or (isinstance(options[key], str) and not unused)
 
 
+def takes_weights(model: Classifier) -> bool:
+    """Whether the (final) estimator's ``fit`` takes ``sample_weight``."""
+    return bool(has_fit_parameter(final_step(model), "sample_weight"))
+
+
 def check_takes_weights(model: Classifier) -> None:
     """Raise :class:`InvalidWeights` unless the (final) estimator's ``fit`` takes ``sample_weight``."""
-    estimator = final_step(model)
-    if not has_fit_parameter(estimator, "sample_weight"):
+    if not takes_weights(model):
         raise InvalidWeights(
-            f"{type(estimator).__name__}.fit takes no sample_weight. Leave sample_weight out, or use a learner that "
-            f"weighs its rows."
+            f"{type(final_step(model)).__name__}.fit takes no sample_weight. Leave sample_weight out, or use a learner "
+            f"that weighs its rows."
         )
 
 

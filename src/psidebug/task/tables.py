@@ -82,6 +82,14 @@ def take(table: Table, positions: npt.NDArray[np.intp]) -> Table:
     return table[positions]
 
 
+def stacked(first: Table, second: Table) -> Table:
+    """One table above the other; both have the same columns."""
+    if is_frame(first):
+        frames = [nw.from_native(each, eager_only=True) for each in (first, second)]
+        return nw.concat(frames, how="vertical").to_native()
+    return sp.vstack([first, second], format="csr") if sp.issparse(first) else np.concatenate([first, second])
+
+
 def check_finite(table: Table, *, name: str) -> None:
     """Raise :class:`MissingValues` if a number in the table is NaN or infinite (text and categories: null)."""
     for column, rows, values in _numbers(table):
