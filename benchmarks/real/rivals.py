@@ -106,30 +106,37 @@ def confident_learning(task: RealTask) -> Finding:
 def issues(p: Floats, y: Codes) -> npt.NDArray[np.bool_]:
     """What cleanlab's ``find_label_issues`` finds by default: "prune by noise rate".
 
-    With t_k the mean of p(k) over the rows labelled k, row i counts in C[y_i, l] for the likeliest class l among those
-    with p_i(l) ≥ t_l. Each line of C is scaled to the number of labels of its class. For each pair k ≠ l, the C[k, l]
-    rows labelled k with the largest p(l) - p(k) are issues, unless class k has five rows or fewer. A row whose own
-    label is the likeliest is none.
+    With t_k the mean of p(k) over the rows labelled k, row i counts in C[y_i, l] for the class l with p_i(l) ≥ t_l, the
+    likeliest of all if there are several. Each line of C is scaled to the number of labels of its class. For each pair
+    k ≠ l, the C[k, l] rows labelled k with the largest p(l) - p(k) are issues. A row whose own label is the likeliest
+    is none.
     """
-    n, size = p.shape
+    size = p.shape[1]
     counts = np.bincount(y, minlength=size)
     thresholds = np.array([p[y == k, k].mean() if counts[k] else np.inf for k in range(size)])
     above = p >= thresholds - 1e-6
-    likeliest = np.where(above, p, -1.0).argmax(axis=1)
+    guess = np.where(above.sum(axis=1) > 1, p.argmax(axis=1), above.argmax(axis=1))
     joint = np.zeros((size, size))
-    np.add.at(joint, (y[above.any(axis=1)], likeliest[above.any(axis=1)]), 1.0)
+    np.add.at(joint, (y[above.any(axis=1)], guess[above.any(axis=1)]), 1.0)
     joint[np.diag_indices(size)] = np.maximum(np.diag(joint), 1.0)
     joint *= (counts / joint.sum(axis=1))[:, None]
-    found = np.zeros(n, dtype=bool)
-    for k in range(size):
+    found = np.zeros(len(y), dtype=bool)
+    for k in np.flatnonzero(counts > 1):
         rows = np.flatnonzero(y == k)
-        if len(rows) <= 5:
-            continue
-        pruned = np.round(joint[k]).astype(int)
+        pruned = _rounded(joint[k])
         for other in np.flatnonzero((pruned > 0) & (np.arange(size) != k)):
             margin = p[rows, other] - p[rows, k]
-            found[rows[np.argsort(-margin, kind="stable")[: pruned[other]]]] = True
+            found[rows[np.argsort(-margin)[: pruned[other]]]] = True
     return np.asarray(found & (p.argmax(axis=1) != y))
+
+
+def _rounded(line: Floats) -> Codes:
+    """Whole numbers with the same sum: those that rounding moved most go the other way."""
+    whole = line.round()
+    missing = int(round(line.sum()) - whole.sum())
+    moved = np.argsort(line - whole)[:: -1 if missing > 0 else 1][: abs(missing)]
+    whole[moved] += np.sign(missing)
+    return whole.astype(np.intp)
 
 
 def knn_vote(task: RealTask) -> Finding:
