@@ -80,7 +80,8 @@ def _standing(results: Results, main: Sequence[str]) -> str:
         )
         shares = [back[task, method] for task in shared if (task, method) in back]
         cells = [f"{count} of {len(shared)}" for count in counts]
-        rows.append([method, *cells, f"{np.mean([f1[t, method] for t in shared]):.2f}", f"{np.mean(shares):.2f}"])
+        won = f"{np.mean(shares):.2f}" if shares else "–"  # where wrong labels cost nothing there is nothing to win
+        rows.append([method, *cells, f"{np.mean([f1[task, method] for task in shared]):.2f}", won])
     head = ["method", f"AP within {BEHIND} of the first", "stated rate within a third", "error not behind"]
     return _seeds(results, main) + "\n\n" + _table([*head, "mean F1 at ½", "mean share won back"], rows)
 
@@ -91,7 +92,9 @@ def _seeds(results: Results, main: Sequence[str]) -> str:
         seeds = sorted({line["seed"] for line in results.lines if line["task"] == task}, key=int)
         by_seeds.setdefault(", ".join(seeds), []).append(task)
     told = (
-        f"{'seed' if seeds.isdigit() else 'seeds'} {seeds} of {len(tasks)} tasks" for seeds, tasks in by_seeds.items()
+        f"seed{'s' * (not seeds.isdigit())} {seeds} of {len(tasks) if len(tasks) > 1 else 'one'} "
+        f"task{'s' * (len(tasks) > 1)}"
+        for seeds, tasks in by_seeds.items()
     )
     return f"What was measured: {'; '.join(told) or 'nothing yet'}."
 
@@ -124,7 +127,7 @@ def _precision(results: Results, main: Sequence[str]) -> str:
 def _stated(results: Results, main: Sequence[str]) -> str:
     """Rates, F1 and calibration error of the methods that say a probability."""
     rate, stated, f1, ece = (results.means(name) for name in ("rate", "stated", "f1", "ece"))
-    methods = [method for method in (PSI, CALIBRATED, JUDGE, CONFIDENT) if method in results.methods]
+    methods = [method for method in (PSI, CALIBRATED, JUDGE) if method in results.methods]
     rows = []
     for task in main:
         cells = [TASKS[task].title, f"{rate[task, PSI]:.2f}"]
@@ -134,7 +137,7 @@ def _stated(results: Results, main: Sequence[str]) -> str:
             cells.append(f"**{said}**" if missed else said)
         cells += [f"{f1[task, method]:.2f}" for method in methods] + [f"{ece[task, method]:.3f}" for method in methods]
         rows.append(cells)
-    head = ["task", "wrong", *(f"{name} of {method}" for name in ("stated", "F1", "ECE") for method in methods)]
+    head = ["task", "wrong", *(f"{name}: {method}" for name in ("stated", "F1", "ECE") for method in methods)]
     return (
         "*Stated* is the mean of `p_wrong`; F1 is that of the rows with `p_wrong` above ½; ECE is the expected "
         "calibration error of `p_wrong` in ten bins.\n\n" + _table(head, rows)
