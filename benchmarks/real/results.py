@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.lines import read_lines
 from benchmarks.real.measures import BINS, Bin, won_back
-from benchmarks.real.roster import RIVALS
+from benchmarks.real.roster import PSI, RIVALS
 
 BEHIND = 0.02
 """Goal: average precision at most this far behind the first."""
@@ -42,8 +42,8 @@ class Results:
         return {place: float(np.mean(values)) for place, values in found.items()}
 
     def tasks(self, among: Sequence[str]) -> list[str]:
-        """Those of these tasks that were measured."""
-        measured = {line["task"] for line in self.lines if not line["reason"]}
+        """Those of these tasks on which Psi was measured."""
+        measured = {line["task"] for line in self.lines if line["method"] == PSI and not line["reason"]}
         return [name for name in among if name in measured]
 
     @property

@@ -46,6 +46,10 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: bool 
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
+def _number(means: Means, task: str, method: str, digits: int) -> str:
+    return f"{means[task, method]:.{digits}f}" if (task, method) in means else "–"
+
+
 # ── the goals ──
 
 
@@ -109,8 +113,7 @@ def _precision(results: Results, main: Sequence[str]) -> str:
         first = max(value for (name, _), value in ap.items() if name == task)
         cells = []
         for method in results.methods:
-            value = ap.get((task, method))
-            text = "–" if value is None else f"{value:.3f}"
+            value, text = ap.get((task, method)), _number(ap, task, method, 3)
             if value == first:
                 text = f"*{text}*"
             elif method == PSI and not near_first(ap, task):
@@ -132,10 +135,11 @@ def _stated(results: Results, main: Sequence[str]) -> str:
     for task in main:
         cells = [TASKS[task].title, f"{rate[task, PSI]:.2f}"]
         for method in methods:
-            said = f"{stated[task, method]:.2f}"
+            said = _number(stated, task, method, 2)
             missed = method == PSI and not rate_is_near(stated[task, method], rate[task, method])
             cells.append(f"**{said}**" if missed else said)
-        cells += [f"{f1[task, method]:.2f}" for method in methods] + [f"{ece[task, method]:.3f}" for method in methods]
+        cells += [_number(f1, task, method, 2) for method in methods]
+        cells += [_number(ece, task, method, 3) for method in methods]
         rows.append(cells)
     head = ["task", "wrong", *(f"{name}: {method}" for name in ("stated", "F1", "ECE") for method in methods)]
     return (
@@ -178,8 +182,7 @@ def _errors(results: Results, main: Sequence[str]) -> str:
     for task in main:
         cells = [TASKS[task].title]
         for name, (_, method) in shown.items():
-            value = means[name].get((task, method))
-            text = "–" if value is None else f"{value:.3f}"
+            value, text = means[name].get((task, method)), _number(means[name], task, method, 3)
             good = value is None or good_error(value, means["given"][task, PSI], means["judge"][task, JUDGE])
             cells.append(text if good or not name.startswith("Psi") else f"**{text}**")
         rows.append([*cells, f"{changed[task, PSI]:,.0f}"])
@@ -192,10 +195,7 @@ def _errors(results: Results, main: Sequence[str]) -> str:
 def _won_back(results: Results, main: Sequence[str]) -> str:
     back = results.won_back()
     methods = [method for method in (PSI, CALIBRATED, JUDGE, CONFIDENT) if any((t, method) in back for t in main)]
-    rows = [
-        [TASKS[task].title, *(f"{back[task, method]:.2f}" if (task, method) in back else "–" for method in methods)]
-        for task in main
-    ]
+    rows = [[TASKS[task].title, *(_number(back, task, method, 2) for method in methods)] for task in main]
     return (
         "Won back: (given - after) / (given - clean). 1 is as good as right labels; below 0 the repair made it worse. "
         "Where right labels gain little, as on CIFAR-10N, chance moves it much.\n\n" + _table(["task", *methods], rows)
@@ -209,7 +209,7 @@ def _short(results: Results, tasks: Sequence[str]) -> str:
     methods = (PSI, CALIBRATED, JUDGE)
 
     def beside(name: str, task: str, digits: int) -> str:
-        return " / ".join(f"{of[name][task, m]:.{digits}f}" if (task, m) in of[name] else "–" for m in methods)
+        return " / ".join(_number(of[name], task, method, digits) for method in methods)
 
     rows = [
         [
@@ -229,10 +229,7 @@ def _short(results: Results, tasks: Sequence[str]) -> str:
 
 def _seconds(results: Results, main: Sequence[str]) -> str:
     seconds = results.means("seconds")
-    rows = [
-        [TASKS[task].title, *(f"{seconds[task, m]:.1f}" if (task, m) in seconds else "–" for m in results.methods)]
-        for task in main
-    ]
+    rows = [[TASKS[task].title, *(_number(seconds, task, method, 1) for method in results.methods)] for task in main]
     return "Seconds, one thread.\n\n" + _table(["task", *results.methods], rows)
 
 

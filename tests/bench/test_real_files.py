@@ -91,11 +91,12 @@ def test_labelme_has_answers_only_where_people_were_asked(folder: Path, monkeypa
     assert train.take([1]).y.tolist() == [7]
 
 
-def test_rows_without_a_vote_are_left_out(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_and_classes_without_a_vote_are_left_out(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [(TEXTS[0], 1, [1, 1, 0]), (TEXTS[1], 0, [-1, 0, -1]), (TEXTS[2], 1, [-1, -1, -1])]
     for part in ("train", "valid", "test"):
         source = loaders.WRENCH["youtube", part]
-        monkeypatch.setitem(loaders.WRENCH, ("youtube", part), forged(source, votes(rows), folder=folder))
+        content = votes([*rows, ("of a class without a vote", 2, [0, 0, 0])] if part == "valid" else rows)
+        monkeypatch.setitem(loaders.WRENCH, ("youtube", part), forged(source, content, folder=folder))
     task = load("youtube_majority", 0)
     assert task.X_train.tolist() == list(TEXTS[:2])
     assert task.given.tolist() == [1, 0]
