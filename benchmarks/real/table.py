@@ -73,7 +73,7 @@ def _standing(results: Results, main: Sequence[str]) -> str:
     f1, back = results.means("f1"), results.won_back()
     rows = []
     for method in (PSI, CALIBRATED, JUDGE, CONFIDENT):
-        shared = [task for task in main if (task, method) in after]
+        shared = [task for task in main if (task, method) in after and (task, JUDGE) in after]
         if not shared:
             continue
         first = {task: max(value for (name, _), value in ap.items() if name == task) for task in shared}
@@ -183,7 +183,8 @@ def _errors(results: Results, main: Sequence[str]) -> str:
         cells = [TASKS[task].title]
         for name, (_, method) in shown.items():
             value, text = means[name].get((task, method)), _number(means[name], task, method, 3)
-            good = value is None or good_error(value, means["given"][task, PSI], means["judge"][task, JUDGE])
+            judged = means["judge"].get((task, JUDGE), np.inf)
+            good = value is None or good_error(value, means["given"][task, PSI], judged)
             cells.append(text if good or not name.startswith("Psi") else f"**{text}**")
         rows.append([*cells, f"{changed[task, PSI]:,.0f}"])
     return (
