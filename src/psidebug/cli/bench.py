@@ -1,4 +1,4 @@
-"""``psi bench`` repeats the paper's evaluation, compares peers and measures speed; ``psi datasets`` lists the data."""
+"""``psi bench``: the paper's evaluation, peers, real errors, speed; ``psi datasets`` lists the data."""
 
 from __future__ import annotations
 
@@ -59,10 +59,11 @@ def datasets(output: Output) -> None:
 
 
 @command(example="psi bench speed --quick")
-@click.argument("what", type=click.Choice(["paper", "peers", "speed"]))
+@click.argument("what", type=click.Choice(["paper", "peers", "real", "speed"]))
 @click.option("--quick", is_flag=True, help="One seed and small data: minutes instead of hours.")
-@click.option("--seeds", type=click.IntRange(1, 100), default=5, show_default=True, help="How many, from 0.")
+@click.option("--seeds", type=click.IntRange(1, 100), help="How many, from 0: 5 if left out, 3 for real.")
 @click.option("--data", metavar="NAME", multiple=True, help="Only this data set (see 'psi datasets'); repeatable.")
+@click.option("--tasks", metavar="NAME", multiple=True, help="real: only this task, or 'extra' ones; repeatable.")
 @click.option(
     "-o",
     "--out",
@@ -84,8 +85,9 @@ def bench(
     *,
     what: str,
     quick: bool,
-    seeds: int,
+    seeds: int | None,
     data: tuple[str, ...],
+    tasks: tuple[str, ...],
     out: Path,
     page: Path | None,
     install: bool,
@@ -93,8 +95,8 @@ def bench(
     """Measure Psi on data with known label errors.
 
     "paper" repeats the evaluation of the paper and shows both sets of numbers; "peers" compares Psi with other tools,
-    on the same rows in the same run; "speed" compares a diagnosis with one fit. Real data are downloaded, or read from
-    the folder that PSI_DATA names.
+    on the same rows in the same run; "real" takes errors that nobody planted; "speed" compares a diagnosis with one
+    fit. Real data are downloaded, or read from the folder that PSI_DATA names.
 
     The benchmarks come with a clone of the repository, not with the installed package: there, run
     pip install -e ".[bench]" first.
@@ -104,7 +106,7 @@ def bench(
     for name in data:
         if name not in BENCHMARKS:
             raise UnknownOption(f"--data {name!r} is not one of {', '.join(BENCHMARKS)}.")
-    chosen = range(1 if quick else seeds)
+    chosen = range(1 if quick else seeds or (3 if what == "real" else 5))
     written = page or out / f"{what}.md"
     if what == "speed":
         _speed(output, quick=quick)
@@ -114,6 +116,10 @@ def bench(
         drawn = _benchmarks("paper").reproduce(out, page_path=written, seeds=chosen, data=small, say=output.remark)
         if not drawn:
             output.remark("The figures were not drawn: they need sentiment, income and matplotlib (psidebug[bench]).")
+    elif what == "real":
+        _benchmarks("real.command").bench_real(
+            quick=quick, out=out / "real.csv", page=written, tasks=tasks, seeds=chosen, tell=output.remark
+        )
     else:
         peers = _benchmarks("peers.command")
         out.mkdir(parents=True, exist_ok=True)

@@ -52,6 +52,14 @@ class Source:
             )
         return content
 
+    def wherever(self) -> bytes:
+        """The verified content, downloaded also if ``PSI_DATA`` is set but has no such file.
+
+        For data that most such folders do not hold.
+        """
+        here = (Path(os.environ.get(VARIABLE) or "") / self.file).is_file()
+        return self.content() if here or not self.url else self._downloaded()
+
     def whereabouts(self) -> str:
         """Where the file is now, in words; nothing is downloaded."""
         if not self.file:
@@ -68,7 +76,8 @@ class Source:
 
     @property
     def _cached_name(self) -> str:
-        return self.url.rsplit("/", 1)[-1]
+        # A file in a folder of PSI_DATA has a name of its own there; at home it may be one of many called train.json.
+        return self.file.replace("/", "-") if "/" in self.file else self.url.rsplit("/", 1)[-1]
 
     def _downloaded(self) -> bytes:
         known = f"sha256:{self.sha256}"
