@@ -15,15 +15,15 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from psidebug.errors import UnknownOption, UnknownRow
 from psidebug.task.data import Data, LabelledSet
-from psidebug.task.labels import Codes
-from psidebug.task.tables import changed_column, column_of, take
+from psidebug.task.labels import Codes, array_of
+from psidebug.task.tables import changed_column, column_of, stacked, take
 
 Positions = npt.NDArray[np.intp]
 Floats = npt.NDArray[np.float64]
@@ -32,6 +32,9 @@ Floats = npt.NDArray[np.float64]
 @dataclass(frozen=True, eq=False)
 class Change(ABC):
     """Something that can be done to the data of a task."""
+
+    keeps_features: ClassVar[bool] = False
+    """Whether the training rows stay as they are, with other labels or weights."""
 
     @abstractmethod
     def applied(self, data: Data) -> Data:
@@ -56,6 +59,7 @@ class Change(ABC):
 class Relabel(Change):
     """These training rows get these labels (codes)."""
 
+    keeps_features = True
     rows: Positions
     codes: Codes
 
@@ -128,6 +132,7 @@ class Drop(Change):
 class Weigh(Change):
     """Every training row gets a weight (N,)."""
 
+    keeps_features = True
     weights: Floats
 
     def applied(self, data: Data) -> Data:
@@ -138,6 +143,64 @@ class Weigh(Change):
         """Weights that differ."""
         before = np.ones(len(data.train)) if data.sample_weight is None else data.sample_weight
         return int((before != self.weights).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Join(Change):
+    """These test rows, by position, are trained on too; each weighs as much as a training row does in the mean."""
+
+    rows: Positions
+
+    def applied(self, data: Data) -> Data:
+        """With them after the training rows, as facts; about metadata of test rows nothing is known here."""
+        test = LabelledSet(take(data.test.features, self.rows), data.test.codes[self.rows])
+        codes = np.concatenate([data.train.codes, test.codes])
+        came, weights, count = data.codes_as_they_came, data.sample_weight, len(test)
+        known = np.zeros(len(data.train), dtype=bool) if data.known is None else data.known
+        return replace(
+            data,
+            train=LabelledSet(stacked(data.train.features, test.features), codes),
+            rows=array_of([*data.rows.tolist(), *(("test row", int(row)) for row in self.rows)]),
+            given_labels=data.encoding.decode(codes),
+            metadata=None,
+            sample_weight=None if weights is None else np.append(weights, np.full(count, weights.mean())),
+            known=np.append(known, np.ones(count, dtype=bool)),
+            came=np.append(came, test.codes),
+        )
+
+    def count(self, data: Data) -> int:
+        """Rows that come."""
+        return len(np.unique(self.rows))
+
+
+@dataclass(frozen=True, eq=False)
+class InTurn(Change):
+    """Several changes, one after the other."""
+
+    changes: tuple[Change, ...]
+
+    @property
+    def keeps_features(self) -> bool:  # type: ignore[override]
+        """Whether each of them does."""
+        return all(each.keeps_features for each in self.changes)
+
+    def applied(self, data: Data) -> Data:
+        """After all of them."""
+        for each in self.changes:
+            data = each.applied(data)
+        return data
+
+    def count(self, data: Data) -> int:
+        """The sum of what each makes different, in its turn."""
+        total = 0
+        for each in self.changes:
+            total, data = total + each.count(data), each.applied(data)
+        return total
+
+    @property
+    def key(self) -> bytes:
+        """That of all of them, in their order."""
+        return hashlib.blake2b(b"".join(each.key for each in self.changes), digest_size=16).digest()
 
 
 @dataclass(frozen=True, eq=False)

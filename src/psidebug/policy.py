@@ -147,7 +147,7 @@ RATE_USED = 0.01
 """Uneven rates below this are as good as none, and cost nothing. Not measured."""
 RIGHT_PSEUDO_COUNT, WRONG_PSEUDO_COUNT = 1.0, 0.01
 """Pseudo-counts of each class, for labels that are right and for each kind of wrong ones. Not measured."""
-REPAIRS = 2
+ASKED_AGAIN = 2
 """How often the learner is trained on repaired labels to be asked again, as long as test labels gain. On real tasks the
 third time changed nothing (decision 23)."""
 SHRUNK = 10.0

@@ -149,7 +149,7 @@ def with_repaired_labels(contest: Contest, best: Hypothesis, by_test_labels: Hyp
         return best
     test_codes, folds = contest.task.test.codes, contest.predictors.folds.test
     kept, reached = list(contest.predictions), held_out_log_likelihood(contest.predictions, test_codes, folds)
-    for _ in range(policy.REPAIRS):
+    for _ in range(policy.ASKED_AGAIN):
         again = contest.predictors.predict_from_repaired(by_test_labels.posterior)
         if again is None:
             break

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from psidebug.display import Display
-from psidebug.findings.effects import Controls, Floats, Mask, Verification
+from psidebug.findings.effects import Controls, ErrorRate, Floats, Mask, Verification
 from psidebug.graybox.fidelity import Fidelity
 from psidebug.priors import Prior
 from psidebug.slices.conditions import Condition
@@ -125,6 +125,25 @@ class FoundExplanation:
     gain: float
     gain_error: float
     proved: bool
+
+
+@dataclass(frozen=True)
+class FoundRepair:
+    """Something to train on instead of the labels as given, and what the learner is then worth.
+
+    The error is cross-fitted: every test row is judged by a model that neither trained on it nor was made with it.
+    """
+
+    name: str
+    rows: int
+    """How many the learner is trained on."""
+    error: ErrorRate
+    log_loss: float
+    """Cross-fitted too, in nats for each test row."""
+    validation: ErrorRate | None
+    """Of the model made with all test rows; None without a validation set."""
+    chosen: bool
+    """Whether it is the one to take."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,6 +267,8 @@ class Findings:
     curve: Curve | None = None
     fidelity: Fidelity | None = None
     """How well the gray box follows retraining here; None if that was not measured."""
+    repairs: tuple[FoundRepair, ...] = ()
+    """What to train on instead, as given first; none if the test set is too small."""
     causes: tuple[Causes, ...] = ()
     """Of the bugs that are most confidently wrong."""
     unexplained: str | None = None

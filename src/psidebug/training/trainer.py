@@ -94,7 +94,7 @@ class Trainer:
         self._count()
         with one_blas_thread():
             data = change.applied(self.task.data)
-            return _model(self.task, data, same_features=isinstance(change, Relabel))
+            return _model(self.task, data, same_features=change.keeps_features)
 
     def after(self, change: Change) -> Task:
         """The task after a change: the learner trained on it as a whole, and its errors on the test rows."""
@@ -154,7 +154,7 @@ def _trained(task: Task, change: Change, one_thread: bool) -> Trained | LearnerF
     with threadpool_limits(limits=1) if one_thread else one_blas_thread():
         data = change.applied(task.data)
         try:
-            return _said(task, _model(task, data, same_features=isinstance(change, Relabel)), data)
+            return _said(task, _model(task, data, same_features=change.keeps_features), data)
         except LearnerFailed as error:
             return error
 

@@ -1,0 +1,158 @@
+"""What to train on instead: corrected labels, weights, fewer rows, the test rows too; each judged by rows apart.
+
+The posterior W says of every training row how likely each class is its true label. What can be made of it:
+
+- *relabelled*: the likeliest label of each row;
+- *weighted*: the same, each with the confidence in it, max_k W_ik, as its weight;
+- *left out*: without the rows whose label is probably wrong;
+- *with your test rows*: weighted, and the test rows beside them, whose labels are trusted;
+- *your test rows alone*: where the training labels are worth less than nothing.
+
+**Cross-fitting.** W was learned with the test labels, and a model that has trained on a test row must not be tested by
+it. So the test rows are cut into folds. For each fold, W is learned anew by all other test rows, each repair is made of
+that, and the learner trained on it is asked about the fold. No row has a say in what it judges.
+
+The repair with the smallest cross-fitted log loss is taken, unless another has clearly fewer errors; a validation set,
+where there is one, can veto it (decision 24).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from psidebug import policy
+from psidebug.changes import NOTHING, Change, Drop, InTurn, Join, Relabel, Weigh
+from psidebug.diagnosis.repair import enough_evidence
+from psidebug.errors import LearnerFailed
+from psidebug.evidence.contest import compete
+from psidebug.evidence.held_out import Folds
+from psidebug.evidence.hypotheses import Hypothesis
+from psidebug.findings.effects import ErrorRate, Mask
+from psidebug.findings.findings import FoundRepair
+from psidebug.margins import is_wrong, log_losses
+from psidebug.task import learner as learners
+from psidebug.task.data import Data, LabelledSet
+from psidebug.task.tables import take
+from psidebug.task.task import Task
+from psidebug.training.trainer import Trainer
+
+Floats = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.intp]
+
+AS_GIVEN, RELABELLED, WEIGHTED, LEFT_OUT = "as given", "relabelled", "weighted", "left out"
+GIVEN_WITH_TEST, WITH_TEST, TEST_ALONE = "as given, with your test rows", "with your test rows", "your test rows alone"
+NAMES = (AS_GIVEN, RELABELLED, WEIGHTED, LEFT_OUT, GIVEN_WITH_TEST, WITH_TEST, TEST_ALONE)
+"""Of repairs that are the same the first is taken."""
+
+
+def repairs_of(
+    trainer: Trainer, posterior: Floats, stated: Floats | None, tick: Callable[[str, int, int], None]
+) -> tuple[FoundRepair, ...]:
+    """Every repair with its cross-fitted error on the test rows, as given first, and which of them to take.
+
+    ``posterior`` (N, K) is W by all test rows; ``stated`` (N, K) a prior that the user gave.
+    """
+    task = trainer.task
+    wrong, losses = _cross_fitted(trainer, stated, tick)
+    changes = changes_of(task.data, posterior, np.arange(len(task.test)), weighs=learners.takes_weights(task.learner))
+    validated = {name: _on_validation(trainer, changes[name]) for name in NAMES if name in wrong and name in changes}
+    allowed = [name for name in validated if not _clearly_fewer(validated[AS_GIVEN], validated[name])]
+    likeliest = min(allowed, key=lambda name: float(losses[name].mean()))
+    better = [name for name in allowed if _clearly_fewer(wrong[name], wrong[likeliest])]
+    chosen = min(better, key=lambda name: int(wrong[name].sum()), default=likeliest)
+    return tuple(
+        FoundRepair(
+            name=name,
+            rows=len(changes[name].applied(task.data).train),
+            error=ErrorRate(int(wrong[name].sum()), len(wrong[name])),
+            log_loss=float(losses[name].mean()),
+            validation=None if on is None else ErrorRate(int(on.sum()), len(on)),
+            chosen=name == chosen,
+        )
+        for name, on in validated.items()
+    )
+
+
+def changes_of(data: Data, posterior: Floats, test_rows: Rows, *, weighs: bool) -> dict[str, Change]:
+    """The change that each repair is, made of W (N, K) and of these test rows."""
+    given, codes = data.train.codes, posterior.argmax(axis=1)
+    relabel, join = Relabel.of(data, codes), Join(test_rows)
+    suspects = np.flatnonzero(posterior[np.arange(len(given)), given] < 0.5)
+    changes: dict[str, Change] = {AS_GIVEN: NOTHING, RELABELLED: relabel, WITH_TEST: InTurn((relabel, join))}
+    if weighs:
+        own = np.ones(len(given)) if data.sample_weight is None else data.sample_weight
+        weighted = (relabel, Weigh(own * posterior.max(axis=1)))
+        # A test row weighs as much as a training row that is surely right.
+        trusted = np.append(own * posterior.max(axis=1), np.full(len(test_rows), own.mean()))
+        changes |= {WEIGHTED: InTurn(weighted), WITH_TEST: InTurn((relabel, join, Weigh(trusted)))}
+    if 0 < len(suspects) < len(given):
+        changes[LEFT_OUT] = Drop(suspects)
+    everyone = np.arange(len(given))
+    return changes | {TEST_ALONE: InTurn((join, Drop(everyone))), GIVEN_WITH_TEST: join}
+
+
+def posterior_of(hypotheses: list[Hypothesis] | tuple[Hypothesis, ...], task: Task) -> Floats:
+    """W (N, K) by the best explanation; every label is right if that says no more than chance."""
+    if hypotheses and hypotheses[0].likely:
+        return hypotheses[0].posterior
+    return np.eye(task.encoding.size)[task.train.codes]
+
+
+def _cross_fitted(
+    trainer: Trainer, stated: Floats | None, tick: Callable[[str, int, int], None]
+) -> tuple[Mapping[str, Mask], Mapping[str, Floats]]:
+    """Which test rows each repair gets wrong, and the losses, each by a repair that the row has no say in."""
+    task, folds = trainer.task, Folds.of(trainer.task).test
+    weighs = learners.takes_weights(task.learner)
+    wrong: dict[str, Mask] = {}
+    losses: dict[str, Floats] = {}
+    failed = set()
+    for fold in range(policy.FOLDS):
+        tick("repairs", fold, policy.FOLDS)
+        apart, others = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
+        known = _tested_by(task, others)
+        hypotheses = compete(known, Trainer(known), None, stated, _quiet) if enough_evidence(known) else []
+        changes = changes_of(task.data, posterior_of(hypotheses, task), others, weighs=weighs)
+        changes.setdefault(LEFT_OUT, NOTHING)
+        for name, change in changes.items():
+            try:
+                margins = trainer.trained(change).test[apart]
+            except LearnerFailed:  # for instance a class that is left without rows
+                failed.add(name)
+                continue
+            wrong.setdefault(name, np.zeros(len(folds), dtype=bool))[apart] = is_wrong(margins)
+            losses.setdefault(name, np.zeros(len(folds)))[apart] = log_losses(margins)
+    return {name: each for name, each in wrong.items() if name not in failed}, losses
+
+
+def _tested_by(task: Task, rows: Rows) -> Task:
+    """The task of somebody who has these test rows alone."""
+    test = LabelledSet(take(task.test.features, rows), task.test.codes[rows])
+    predicted = task.predicted[rows]
+    return replace(
+        task, data=replace(task.data, test=test), predicted=predicted, bugs=np.flatnonzero(predicted != test.codes)
+    )
+
+
+def _on_validation(trainer: Trainer, change: Change) -> Mask | None:
+    try:
+        margins = trainer.trained(change).validation
+    except LearnerFailed:
+        return None
+    return None if margins is None else is_wrong(margins)
+
+
+def _clearly_fewer(these: Mask | None, those: Mask | None) -> bool:
+    """Whether the first have fewer errors on the same rows, beyond chance; not if nothing is known of them."""
+    if these is None or those is None:
+        return False
+    only_these, only_those = int((these & ~those).sum()), int((those & ~these).sum())
+    return only_those - only_these > policy.MORE_BROKEN * float(np.sqrt(only_these + only_those))
+
+
+def _quiet(stage: str, done: int, total: int) -> None:
+    """Who is not told."""
