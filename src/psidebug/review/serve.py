@@ -7,7 +7,6 @@ on another port after a restart, the verdicts that wait in the browser would not
 from __future__ import annotations
 
 import contextlib
-import ipaddress
 import json
 import socket
 import threading
@@ -23,7 +22,7 @@ from psidebug.review import pages
 from psidebug.review.app import review_app, static_files
 from psidebug.review.desk import Desk, OpenSession
 from psidebug.review.queue import Filter
-from psidebug.review.security import Address, Gate, Visitor
+from psidebug.review.security import Address, Gate, Visitor, number_of
 from psidebug.store.manifest import check_plain
 
 if TYPE_CHECKING:
@@ -171,14 +170,8 @@ def _address(host: str, port: int, *, elsewhere: bool) -> Address:
     if not elsewhere:
         return Address(host, port)
     names = {_written(host), "localhost", socket.gethostname(), socket.getfqdn()}
-    return Address(host, port, frozenset(names), any_number=_any(host))
-
-
-def _any(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_unspecified
-    except ValueError:
-        return False
+    number = number_of(host)
+    return Address(host, port, frozenset(names), any_number=number is not None and number.is_unspecified)
 
 
 def _written(host: str) -> str:
