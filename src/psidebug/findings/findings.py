@@ -13,7 +13,7 @@ from psidebug.display import Display
 from psidebug.findings.effects import Controls, Floats, Mask, Verification
 from psidebug.graybox.fidelity import Fidelity
 from psidebug.priors import Prior
-from psidebug.slices.conditions import Condition
+from psidebug.slices.conditions import Condition, Conjunction
 from psidebug.task.data import Data
 from psidebug.task.labels import Codes, Encoding
 
@@ -71,7 +71,7 @@ class Predictions:
 
 
 @dataclass(frozen=True)
-class FoundSlice:
+class FoundSlice(Conjunction):
     """Training rows that meet some conditions and carry one given label, and what correcting them does."""
 
     conditions: tuple[Condition, ...]
@@ -94,20 +94,9 @@ class FoundSlice:
     accused: bool = False
     """Whether a likely explanation accuses it: a smaller gain proves a correction of it."""
 
-    @property
-    def condition(self) -> str:
-        """The conditions in words."""
-        return " and ".join(map(str, self.conditions))
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns of all conditions."""
-        return tuple(condition.column for condition in self.conditions)
-
     def members(self, data: Data) -> Rows:
         """Positions of its training rows."""
-        held = [condition.holds(data.home(condition.home)) for condition in self.conditions]
-        return np.flatnonzero(np.logical_and.reduce([*held, data.train.codes == self.given]))
+        return np.flatnonzero(self.holds(data) & (data.train.codes == self.given))
 
 
 @dataclass(frozen=True)
