@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from psidebug.exports import Decision, corrected_file, label_studio_config, label_studio_tasks
-from psidebug.exports.corrected_file import NAMES, training_file
+from psidebug.exports.corrected import NAMES, training_file
 from psidebug.review.exchange import log_lines
 from psidebug.review.verdicts import DECIDED, Verdict
 from psidebug.store import Run
