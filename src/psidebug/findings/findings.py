@@ -244,7 +244,7 @@ class Findings:
     rounds: tuple[Round, ...] = ()
     """The rounds after this one."""
     test_probabilities: Floats | None = field(default=None, repr=False)
-    """What the labeller of the best explanation says about the test rows (M, K); None if there was none."""
+    """What the predictors of the best explanation, calibrated, say about the test rows (M, K); None without one."""
 
     @property
     def corrected(self) -> int:

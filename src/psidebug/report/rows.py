@@ -75,12 +75,12 @@ def views(
     if findings not in _known:
         conditions = tuple(one for each in findings.slices for one in each.conditions)
         ids = findings.origin.source.get("id")
-        _known[findings] = _Shown(data, findings.predictions.rows, conditions, findings.display, ids)
+        _known[findings] = _ShownRows(data, findings.predictions.rows, conditions, findings.display, ids)
     return _known[findings].views(part, np.asarray(positions, dtype=np.intp), cells, letters)
 
 
 @dataclass(frozen=True, eq=False)
-class _Shown:
+class _ShownRows:
     """The rows of one diagnosis with what was found out about how to show them."""
 
     data: Data
@@ -216,7 +216,7 @@ class _Shown:
         return spread_of(_column(take(self.data.home(str(home)), self._looked_at(1000)), images))
 
 
-_known: WeakKeyDictionary[Findings, _Shown] = WeakKeyDictionary()
+_known: WeakKeyDictionary[Findings, _ShownRows] = WeakKeyDictionary()
 
 
 def _home_of(data: Data, name: Any) -> Home | None:

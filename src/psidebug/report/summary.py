@@ -78,7 +78,7 @@ def summarise(
     With the first ``suspects`` suspects and the causes of ``bugs`` bugs; ``rows`` says whether the rows themselves are
     told, or only their ids and labels.
     """
-    shown = _Shown(findings, data, ROOM)
+    shown = _RowsOfThePage(findings, data, ROOM)
     predictions, origin = findings.predictions, findings.origin
     told = shown.bugs(bugs) if rows and bugs else []
     return Summary(
@@ -142,7 +142,7 @@ def chosen_bugs(explained: Sequence[Causes], predictions: Predictions, most: int
 
 
 @dataclass
-class _Shown:
+class _RowsOfThePage:
     """Rows as the page shows them, while there is room for more characters of them."""
 
     findings: Findings

@@ -20,7 +20,7 @@ from psidebug.errors import OutputError, PsiError, UnknownOption
 from psidebug.files import write_whole
 from psidebug.review import pages
 from psidebug.review.app import review_app, static_files
-from psidebug.review.desk import Desk, OpenSession
+from psidebug.review.desk import Desk, OpenDiagnosis
 from psidebug.review.queue import Filter
 from psidebug.review.security import Address, Gate, Visitor, number_of
 from psidebug.store.manifest import check_plain
@@ -63,7 +63,7 @@ class Served:
 
 def prepare(
     run: str | PathLike[str],
-    open_session: OpenSession,
+    open_diagnosis: OpenDiagnosis,
     *,
     reviewer: str,
     port: int = 0,
@@ -73,7 +73,7 @@ def prepare(
 ) -> Served:
     """A server for this run, bound to its port; other machines can reach it only if ``listen`` names an address.
 
-    Port 0 means the port of the last review of this run, if it is free, or else any. ``open_session`` is called when
+    Port 0 means the port of the last review of this run, if it is free, or else any. ``open_diagnosis`` is called when
     training is first asked for, and ``tell`` with a fresh link when the last one was used, for another browser.
     """
     import uvicorn
@@ -84,7 +84,7 @@ def prepare(
         )
     host = HOME if listen is None else listen
     static_files()  # a broken installation fails here, not in the browser
-    desk = Desk(run, open_session)
+    desk = Desk(run, open_diagnosis)
     _warm(desk)
     try:
         bound = listening(host, port, run=desk.run.path)

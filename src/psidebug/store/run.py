@@ -178,6 +178,7 @@ class RunFiles:
         """What was found."""
         told, table, tests = self.record["findings"], self.table("labels"), self.table("predictions")
         labels = self._labels(table)
+        calibrated = next((name for name in ("test_probabilities", "labeller") if self.has(name)), None)  # its old name
         correction = controls = curve = None
         if told["correction"] is not None:
             parts = {name: _effect(told["controls"][name], tests, name) for name in told["controls"]}
@@ -202,7 +203,7 @@ class RunFiles:
             display=display_of(told["display"]),
             causes=self._causes([each["test_row"] for each in told["causes"]]),
             prior=Prior(labels.given, matrix_in(self.table("prior"))),
-            test_probabilities=matrix_in(self.table("labeller")) if self.has("labeller") else None,
+            test_probabilities=None if calibrated is None else matrix_in(self.table(calibrated)),
         )
         return found
 

@@ -39,11 +39,11 @@ def contents(findings: Findings, data: Data, spec: Spec, learner: Any) -> tuple[
         "causes": _causes(findings),
         "prior": matrix_table("moves", findings.prior.moves),
         "stated_prior": prior_table(spec.prior),
-        "labeller": None,
+        "test_probabilities": None,
         "validation_labels": None,
     }
     if findings.test_probabilities is not None:
-        tables["labeller"] = matrix_table("probability", findings.test_probabilities)
+        tables["test_probabilities"] = matrix_table("probability", findings.test_probabilities)
     if data.validation is not None:
         labels = data.encoding.decode(data.validation.codes).tolist()
         tables["validation_labels"] = table_of([column("label", labels)])
