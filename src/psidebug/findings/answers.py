@@ -1,4 +1,4 @@
-"""Findings as a user asks for them: by name, and as data frames in his own library."""
+"""Findings as a user asks for them: by name, and as data frames in the user's own library."""
 
 from __future__ import annotations
 

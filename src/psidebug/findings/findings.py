@@ -30,7 +30,7 @@ class LabelFindings:
     proposed: Codes
     """The likeliest other class."""
     repaired: Codes
-    """With the verified corrections of every round, and what a person has said."""
+    """After the verified corrections of every round, and what people have settled."""
     ps: Floats
     ps_low: Floats
     ps_high: Floats
@@ -88,7 +88,7 @@ class FoundSlice(Conjunction):
     corrected: int
     gain: float
     test_error: float
-    """What its best explanation corrects in it, and the verified effect of that."""
+    """Labels of it that its best explanation corrects, and the verified effect of that."""
     proved: bool
     """Whether it is part of the verified correction."""
     accused: bool = False
@@ -149,8 +149,8 @@ class Curve:
     chosen: int
     """Which point has the fewest corrections within one standard error of that."""
     reported: float
-    """Error rate of such a choice made on one half of the test set, on the other half: the test rows that choose the
-    threshold are not those that report it."""
+    """One half of the test set chooses a point in this way; this is the error rate of the other half, which did not
+    choose."""
 
     @property
     def wrong(self) -> Mask:

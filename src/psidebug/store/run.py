@@ -46,7 +46,7 @@ def load_run(path: str | PathLike[str]) -> Run:
 
 @contextmanager
 def _told_as_damage(path: Path) -> Iterator[None]:
-    """A part of ``run.json`` that no run has, of another type or missing, makes a damaged run."""
+    """Report a part of ``run.json`` that is missing, or of a wrong type, as damage."""
     try:
         yield
     except PsiError:

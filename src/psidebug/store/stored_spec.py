@@ -21,7 +21,7 @@ SYMPTOMS: dict[str, type[Symptom]] = {each.__name__: each for each in (And, LogL
 
 
 def spec_record(spec: Spec) -> Json:
-    """The spec without a prior by row; objects that cannot be saved are named."""
+    """The spec, without a prior that is stated row by row; of objects that cannot be saved, their names."""
     return {
         "symptom": spec.symptom if isinstance(spec.symptom, str) else _symptom_record(spec.symptom),
         "prior": _prior_record(spec.prior),

@@ -79,7 +79,7 @@ _TAGS: dict[str, tuple[Callable[[Any], Json], Callable[[Any], Any]]] = {
 
 
 def as_json(value: Any) -> Json:
-    """The value for ``json.dumps``; of a type that is not known here, its text."""
+    """The value for ``json.dumps``; a value of an unknown type becomes text."""
     value = _python(value)
     if value is None or type(value) in (str, bool, int) or (type(value) is float and math.isfinite(value)):
         return value
@@ -99,7 +99,7 @@ def from_json(written: Json) -> Any:
 def column(name: str, values: Iterable[Any], *, text: bool = False) -> tuple[Any, Any]:
     """Field and array of a Parquet column of these values; None is null.
 
-    Without any value the column is one of numbers, or of text if that is said.
+    A column without values is one of numbers, or with ``text`` one of text.
     """
     listed = [_python(value) for value in values]
     kinds = {type(value) for value in listed if value is not None}
@@ -136,7 +136,7 @@ def table_of(columns: Sequence[tuple[Any, Any]]) -> Any:
 
 
 def _python(value: Any) -> Any:
-    """Numpy's numbers, texts, booleans and arrays as Python's; its dates have a precision that Python's lack."""
+    """Numpy's numbers, texts, booleans and arrays as Python's; not its dates, which are more precise than Python's."""
     if isinstance(value, np.ndarray) and value.dtype.kind not in "mM":
         return [_python(each) for each in value]
     return value.item() if isinstance(value, np.generic) and value.dtype.kind in "biufcUS" else value
