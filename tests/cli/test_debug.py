@@ -211,7 +211,7 @@ def test_your_own_model_from_a_file(folder: Path) -> None:
     skops.io.dump(LogisticRegression().fit(frame, given[:200]), folder / "model.skops")
     arguments = ("debug", "train.parquet", "test.parquet", "--label", "y", "--json")
     found = json.loads(psi(*arguments, "--model", "model.skops", "-o", "r", folder=folder).out)
-    assert re.search(r"b > 0\.\d+, labelled 'down'", found["verdict"])
+    assert re.search(r"b > 0\.\d+ and a > -?0\.\d+, labelled 'down'", found["verdict"])
     assert found["built"] == []
     assert load_run(folder / "r").data.train.features.shape == (200, 2)
     wrong = psi("debug", "train.csv", "test.csv", "--label", "label", "--model", "model.skops", folder=folder)

@@ -23,11 +23,10 @@ from psidebug.findings.findings import Causes, Curve, Findings, LabelFindings, P
 from psidebug.models import from_skops
 from psidebug.priors import Prior
 from psidebug.spec import Spec
-from psidebug.store.format import read_record
 from psidebug.store.manifest import RUN_FILE, own_file, read_run_file
 from psidebug.store.stored import restored, restored_series
 from psidebug.store.stored_spec import matrix_in, spec_of
-from psidebug.store.values import Json, from_json, values_of
+from psidebug.store.values import Json, from_json, read_record, values_of
 from psidebug.task import learner as learners
 from psidebug.task.data import Data, LabelledSet
 from psidebug.task.labels import Codes, Encoding, array_of

@@ -11,8 +11,7 @@ import pyarrow as pa
 from psidebug.display import display_of
 from psidebug.priors import Prior
 from psidebug.spec import NotKept, Spec, StatedPrior
-from psidebug.store.format import read_record, record_of
-from psidebug.store.values import Json, as_json, from_json
+from psidebug.store.values import Json, as_json, from_json, read_record, record_of
 from psidebug.symptoms import And, LogLossAbove, Misclassified, Not, Or, Symptom
 from psidebug.task.labels import Codes
 
