@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2", b"\x04\x22\x4d\x18": "lz4"}
 ARROW_FILE, ARROW_STREAM = b"ARROW1", b"\xff\xff\xff\xff"
+
+DELIMITERS = (",", ";", "\t", "|")
 
 Kind = Literal["parquet", "arrow", "jsonl", "csv"]
 
@@ -31,3 +34,11 @@ def kind_of_content(content: bytes) -> Kind:
         return "arrow"
     start = content[:4096].lstrip(b"\xff\xfe\xef\xbb\xbf\0 \t\r\n")
     return "jsonl" if start.startswith(b"{") else "csv"
+
+
+def typed_table(content: bytes, kind: str) -> Any:
+    """The table of an unpacked Parquet or Arrow file, or Arrow stream; pyarrow's errors if it is damaged."""
+    if kind == "parquet":
+        return pq.read_table(pa.BufferReader(content))
+    opened = pa.ipc.open_file if content.startswith(ARROW_FILE) else pa.ipc.open_stream
+    return opened(pa.BufferReader(content)).read_all()

@@ -54,6 +54,18 @@ def check_place(path: str | PathLike[str]) -> None:
         raise OutputError(f"could not write {target}: {target.parent} is not yours to write to. Choose another place.")
 
 
+def as_any_new(path: str | PathLike[str], mode: int) -> None:
+    """Give a temporary file or directory, which is private, the permissions of any new one."""
+    umask = os.umask(0)
+    os.umask(umask)
+    os.chmod(path, mode & ~umask)
+
+
+def unwritten(target: Path, error: OSError) -> OutputError:
+    """The error for a place that cannot be written to."""
+    return OutputError(f"could not write {target}: {error.strerror or error}. Choose a place you can write to.")
+
+
 def write_whole(path: str | PathLike[str], text: str | bytes, *, through_links: bool = True) -> None:
     """Write a file so that it is never half-written, even after a full disk or a kill.
 
@@ -75,16 +87,12 @@ def write_whole(path: str | PathLike[str], text: str | bytes, *, through_links: 
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
-            umask = os.umask(0)
-            os.umask(umask)
-            os.chmod(name, 0o666 & ~umask)
+            as_any_new(name, 0o666)
             os.replace(name, target)
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise OutputError(
-            f"could not write {target}: {error.strerror or error}. Choose a place you can write to."
-        ) from error
+        raise unwritten(target, error) from error
     except ValueError as error:  # a zero byte in the name
         raise OutputError(f"could not write {str(target)!r}: {error}. Choose another name.") from error

@@ -120,16 +120,24 @@ def test_frequent_values_of_a_column_with_many() -> None:
     assert not any(each.startswith("name = name") for each in found)
 
 
-def test_whole_numbers_with_up_to_fifty_values_may_be_codes() -> None:
+def test_numbers_with_up_to_fifty_values_may_be_codes() -> None:
     assert "annotator = 17" in told(pd.DataFrame({"annotator": np.arange(COUNT) % 40}))
-    assert "x = 0.5" not in told(pd.DataFrame({"x": np.arange(COUNT) % 40 / 4}))
+    assert "x = 0.5" in told(pd.DataFrame({"x": np.arange(COUNT) % 50 / 4}))
+    assert "x = 0.5" not in told(pd.DataFrame({"x": np.arange(COUNT) % 51 / 4}))
 
 
-def test_row_ids_make_stretches_at_four_scales() -> None:
+def test_row_ids_make_stretches_at_every_scale() -> None:
     ids = np.random.default_rng(4).permutation(640) + 1000
     atoms = atoms_of(np.zeros((640, 1)), None, ids, least=3)
     words = {str(each): index for index, each in enumerate(atoms.conditions)}
-    assert {"row 1000 to 1159", "row 1000 to 1079", "row 1040 to 1119", "row 1000 to 1019"} <= words.keys()
+    assert {
+        "row 1000 to 1319",
+        "row 1160 to 1479",
+        "row 1000 to 1159",
+        "row 1000 to 1079",
+        "row 1040 to 1119",
+        "row 1000 to 1019",
+    } <= words.keys()
     assert sorted(ids[atoms.members(words["row 1040 to 1119"])]) == list(range(1040, 1120))
     assert not atoms_of(np.zeros((640, 1)), None, ids.astype(str), least=3).conditions, "names have no order to trust"
 

@@ -1,6 +1,6 @@
 """Data to debug, each with known label errors: the demo's digits, the paper's four benchmarks, and four more.
 
-Every benchmark is a function of a seed: ``income(0)``, ``income(0, test=100, noise="one_sided")``. ``BENCHMARKS`` has
+Every benchmark is made from a seed: ``income(0)``, ``income(0, test=100, noise="one_sided")``. ``BENCHMARKS`` has
 them by name, ``DESIGNS`` says what each is made of, and ``psi datasets`` lists it.
 """
 
@@ -9,24 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from psidebug.datasets.benchmark import Benchmark, Learner
-from psidebug.datasets.generated import CONCENTRIC, LINEAR, TWO_GAUSSIANS, concentric, linear, two_gaussians
+from psidebug.datasets.generated import concentric, linear, two_gaussians
 from psidebug.datasets.noise import Noise, Planted
-from psidebug.datasets.real import (
-    BREAST_CANCER,
-    INCOME,
-    ODD_EVEN,
-    SENTIMENT,
-    TEN_DIGITS,
-    breast_cancer,
-    income,
-    odd_even,
-    sentiment,
-    ten_digits,
-)
+from psidebug.datasets.real import breast_cancer, income, odd_even, sentiment, ten_digits
 
-DESIGNS = (SENTIMENT, INCOME, TWO_GAUSSIANS, CONCENTRIC, LINEAR, BREAST_CANCER, TEN_DIGITS, ODD_EVEN)
-MAKERS = (sentiment, income, two_gaussians, concentric, linear, breast_cancer, ten_digits, odd_even)
-BENCHMARKS: Mapping[str, Callable[..., Benchmark]] = {make.__name__: make for make in MAKERS}
+DESIGNS = (sentiment, income, two_gaussians, concentric, linear, breast_cancer, ten_digits, odd_even)
+BENCHMARKS: Mapping[str, Callable[..., Benchmark]] = {design.name: design for design in DESIGNS}
 
 __all__ = [
     "BENCHMARKS",

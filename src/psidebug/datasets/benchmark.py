@@ -20,6 +20,8 @@ from psidebug.task.learner import Classifier
 from psidebug.task.tables import Table
 
 Learner = Literal["logistic", "boosting"]
+Rows = Callable[[np.random.Generator, int], tuple[Callable[[slice], Table], Labels]]
+"""Chance and the number of rows → how to take a part of the rows, and their right labels."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Sizes:
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """What all benchmarks of one name have in common, whatever the seed."""
+    """What all benchmarks of one name have in common; called with a seed, it makes one of them."""
 
     name: str
     sizes: Sizes
@@ -47,6 +49,7 @@ class Design:
     classes: tuple[str, ...]
     """What the classes 0 … K-1 are called."""
     source: Source
+    rows: Rows
     usual: Noise = "random"
     """The noise that is planted unless another is asked for."""
     summary: str = "10% of the labels, at random, are wrong"
@@ -56,26 +59,17 @@ class Design:
     encoders: Mapping[Learner, Any] = field(default_factory=dict)
     """The transformer before each learner; none if the columns can be used as they are."""
 
-    def shuffled(
-        self, rows: npt.NDArray[Any], labels: npt.NDArray[Any], seed: int, *, test: int, noise: Noise
-    ) -> Benchmark:
-        """A benchmark of rows that come in an order of their own."""
-        rng = np.random.default_rng(seed)
-        order = rng.permutation(len(labels))
-        ordered = labels[order].astype(np.intp)
-        return self.benchmark(rows[order].__getitem__, ordered, test=test, noise=noise, rng=rng)
-
-    def benchmark(
-        self, part: Callable[[slice], Table], labels: Labels, *, test: int, noise: Noise, rng: np.random.Generator
-    ) -> Benchmark:
+    def __call__(self, seed: int, *, test: int | None = None, noise: Noise | None = None) -> Benchmark:
         """Rows split in the order they come in, and errors planted in the training labels.
 
-        The rows have drawn from ``rng`` before. Fewer test rows are the first of all test rows, and change no other
-        part; nor does another kind of noise. So differences between runs come only from what was changed.
+        Fewer test rows are the first of all test rows, and change no other part; nor does another kind of noise. So
+        differences between runs come only from what was changed.
         """
-        sizes = self.sizes
+        sizes, rng = self.sizes, np.random.default_rng(seed)
+        test, noise = sizes.test if test is None else test, self.usual if noise is None else noise
         if not 1 <= test <= sizes.test:
             raise InputError(f"{self.name} has {sizes.test} test rows, not {test}. Choose test from 1 to {sizes.test}.")
+        part, labels = self.rows(rng, sizes.total)
         train = slice(0, sizes.train)
         points = slice(sizes.train, sizes.train + test)
         validation = slice(sizes.train + sizes.test, sizes.total)
@@ -96,6 +90,17 @@ class Design:
             planted=planted,
             encoders=self.encoders,
         )
+
+
+def shuffled(load: Callable[[], tuple[npt.NDArray[Any], npt.NDArray[Any]]]) -> Rows:
+    """Rows that come in an order of their own."""
+
+    def rows(rng: np.random.Generator, count: int) -> tuple[Callable[[slice], Table], Labels]:
+        found, labels = load()
+        order = rng.permutation(len(labels))
+        return found[order].__getitem__, labels[order].astype(np.intp)
+
+    return rows
 
 
 @dataclass(frozen=True, eq=False)

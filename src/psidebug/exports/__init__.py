@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from psidebug.exports.corrected_file import corrected_file
-from psidebug.exports.corrected_table import Decision, corrected_table
+from psidebug.exports.corrected import Decision, corrected_file, corrected_table
 from psidebug.exports.suspects import (
     cleanlab_frame,
     label_studio_config,

@@ -21,10 +21,9 @@ import pyarrow.types as kinds
 
 from psidebug.errors import OutputError
 from psidebug.exports.table_files import plain
-from psidebug.file_kinds import ARROW_FILE
+from psidebug.file_kinds import ARROW_FILE, DELIMITERS, typed_table
 from psidebug.task.labels import Codes
 
-DELIMITERS = (",", ";", "\t", "|")
 MARKS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be", b"\xef\xbb\xbf": "utf-8"}
 """Byte-order marks, and the encoding that each tells."""
 
@@ -52,7 +51,7 @@ def relabelled_table(content: bytes, kind: str, change: Relabelling) -> bytes:
 
     Schema, metadata and every other column are those of the file. Of the added columns ``given`` is the label column.
     """
-    table = _read(content, kind)
+    table = typed_table(content, kind)
     label = change.source["label"]
     if table.num_rows != len(change.given) or table.column_names.count(label) != 1:
         raise OtherRows
@@ -65,13 +64,6 @@ def relabelled_table(content: bytes, kind: str, change: Relabelling) -> bytes:
         values = old if values is None else values
         columns, schema = [*columns, values], schema.append(pa.field(name, values.type))
     return _written(pa.Table.from_arrays(columns, schema=schema), content, kind)
-
-
-def _read(content: bytes, kind: str) -> Any:
-    if kind == "parquet":
-        return pq.read_table(pa.BufferReader(content))
-    reader = pa.ipc.open_file if content.startswith(ARROW_FILE) else pa.ipc.open_stream
-    return reader(pa.BufferReader(content)).read_all()
 
 
 def _written(table: Any, content: bytes, kind: str) -> bytes:

@@ -9,6 +9,7 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from psidebug.findings import Findings
+from psidebug.report.effects import plain_text
 from psidebug.store.stored import stored
 from psidebug.store.values import TAGGED, column, values_at
 from psidebug.task.data import Data
@@ -43,7 +44,7 @@ def array_of_values(values: list[Any]) -> Any:
     try:
         return pa.array(values)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        return pa.array([None if value is None else _text(value) for value in values], pa.string())
+        return pa.array([None if value is None else plain_text(str(value)) for value in values], pa.string())
 
 
 def _readable(table: Any, index: int) -> Any:
@@ -51,11 +52,6 @@ def _readable(table: Any, index: int) -> Any:
     if (table.schema.field(index).metadata or {}).get(b"psi") != TAGGED[b"psi"]:
         return table.column(index).combine_chunks()
     return array_of_values(values_at(table, index))
-
-
-def _text(value: Any) -> str:
-    """The text of a value; half a character, from a broken encoding, is written as its number."""
-    return str(value).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def taken(columns: Columns, rows: Any) -> Columns:

@@ -1,21 +1,20 @@
-"""Findings as a user asks for them: by name, and as data frames in his own library."""
+"""Findings as a user asks for them: by name, and as data frames in the user's own library."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar, cast
 
-import numpy as np
-import numpy.typing as npt
-
-from psidebug.display import Display
-from psidebug.findings.effects import Controls
-from psidebug.findings.findings import Curve, Findings, VerifiedCorrection
+from psidebug.findings.findings import Findings
 from psidebug.findings.frames import curve_frame, explanations_frame, slices_frame, suspects_frame
-from psidebug.graybox.fidelity import Fidelity
-from psidebug.priors import Prior
-from psidebug.task.labels import Codes
+
+T = TypeVar("T")
+
+
+def _answer(read: Callable[[Findings], T], told: str) -> T:
+    """A property that reads the findings; to the type checker it is what it gives."""
+    return cast(T, property(lambda self: read(self.found), doc=told))
 
 
 class Answers:
@@ -24,75 +23,42 @@ class Answers:
     found: Findings
     """Where the answers come from."""
 
-    @property
-    def verdict(self) -> str:
-        """The result in two sentences; a third one when PS is a guess."""
-        return self.found.verdict
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a reader of the answers should know: an unfinished fit, a stand-in for the learner, a doubtful guess."""
-        return self.found.notes
-
-    @property
-    def settings(self) -> Mapping[str, str]:
-        """How it was decided: symptom, gray box, engine and why, noise rate, fidelity, number of fits."""
-        return dict(self.found.settings)
-
-    @property
-    def display(self) -> Display:
-        """How rows are to be shown."""
-        return self.found.display
-
-    @property
-    def nothing_to_debug(self) -> bool:
-        """Whether the classifier gets every test point right (or no bugs were named)."""
-        return len(self.found.predictions.bugs) == 0
-
-    @property
-    def order(self) -> npt.NDArray[np.intp]:
-        """Positions of the suspects, first those most likely wrong."""
-        return self.found.labels.order
-
-    @property
-    def p_wrong(self) -> npt.NDArray[np.float64]:
-        """How likely each label (N,) is wrong, by the explanation with the most evidence; else P(Y_i ≠ y_i | ¬φ)."""
-        return self.found.labels.p_wrong
-
-    @property
-    def proposed(self) -> Codes:
-        """The likeliest other class of each label (N,)."""
-        return self.found.labels.proposed
-
-    @property
-    def prior(self) -> Prior:
-        """p_T under which PS is taken: as stated, or learned."""
-        return self.found.prior
-
-    @property
-    def fidelity(self) -> Fidelity | None:
-        """How well the gray box follows retraining here; None if that was not measured."""
-        return self.found.fidelity
-
-    @property
-    def curve(self) -> Curve | None:
-        """Error against number of corrected suspects, and the threshold that it suggests."""
-        return self.found.curve
-
-    @property
-    def controls(self) -> Controls | None:
-        """The verified correction beside as many random flips, and as many flips of the labels of highest loss."""
-        return self.found.controls
-
-    @property
-    def correction(self) -> VerifiedCorrection | None:
-        """The correction to apply; None if retraining says that nothing tried improves the model."""
-        return self.found.correction
-
-    @property
-    def corrected(self) -> int:
-        """Number of labels that the verified correction changes."""
-        return self.found.corrected
+    verdict = _answer(lambda found: found.verdict, "The result in two sentences; a third one when PS is a guess.")
+    notes = _answer(
+        lambda found: found.notes,
+        "What a reader of the answers should know: an unfinished fit, a stand-in for the learner, a doubtful guess.",
+    )
+    settings = _answer(
+        lambda found: dict(found.settings),
+        "How it was decided: symptom, gray box, engine and why, noise rate, fidelity, number of fits.",
+    )
+    display = _answer(lambda found: found.display, "How rows are to be shown.")
+    nothing_to_debug = _answer(
+        lambda found: len(found.predictions.bugs) == 0,
+        "Whether the classifier gets every test point right (or no bugs were named).",
+    )
+    order = _answer(lambda found: found.labels.order, "Positions of the suspects, first those most likely wrong.")
+    p_wrong = _answer(
+        lambda found: found.labels.p_wrong,
+        "How likely each label (N,) is wrong, by the explanation with the most evidence; else P(Y_i ≠ y_i | ¬φ).",
+    )
+    proposed = _answer(lambda found: found.labels.proposed, "The likeliest other class of each label (N,).")
+    prior = _answer(lambda found: found.prior, "p_T under which PS is taken: as stated, or learned.")
+    fidelity = _answer(
+        lambda found: found.fidelity, "How well the gray box follows retraining here; None if that was not measured."
+    )
+    curve = _answer(
+        lambda found: found.curve, "Error against number of corrected suspects, and the threshold that it suggests."
+    )
+    controls = _answer(
+        lambda found: found.controls,
+        "The verified correction beside as many random flips, and as many flips of the labels of highest loss.",
+    )
+    correction = _answer(
+        lambda found: found.correction,
+        "The correction to apply; None if retraining says that nothing tried improves the model.",
+    )
+    corrected = _answer(lambda found: found.corrected, "Number of labels that the verified correction changes.")
 
     @cached_property
     def suspects(self) -> Any:

@@ -13,7 +13,7 @@ from psidebug.display import Display
 from psidebug.findings.effects import Controls, ErrorRate, Floats, Mask, Verification
 from psidebug.graybox.fidelity import Fidelity
 from psidebug.priors import Prior
-from psidebug.slices.conditions import Condition
+from psidebug.slices.conditions import Condition, Conjunction
 from psidebug.task.data import Data
 from psidebug.task.labels import Codes, Encoding
 
@@ -30,7 +30,7 @@ class LabelFindings:
     proposed: Codes
     """The likeliest other class."""
     repaired: Codes
-    """With the verified corrections of every round, and what a person has said."""
+    """After the verified corrections of every round, and what people have settled."""
     ps: Floats
     ps_low: Floats
     ps_high: Floats
@@ -71,7 +71,7 @@ class Predictions:
 
 
 @dataclass(frozen=True)
-class FoundSlice:
+class FoundSlice(Conjunction):
     """Training rows that meet some conditions and carry one given label, and what correcting them does."""
 
     conditions: tuple[Condition, ...]
@@ -88,26 +88,15 @@ class FoundSlice:
     corrected: int
     gain: float
     test_error: float
-    """What its best explanation corrects in it, and the verified effect of that."""
+    """Labels of it that its best explanation corrects, and the verified effect of that."""
     proved: bool
     """Whether it is part of the verified correction."""
     accused: bool = False
     """Whether a likely explanation accuses it: a smaller gain proves a correction of it."""
 
-    @property
-    def condition(self) -> str:
-        """The conditions in words."""
-        return " and ".join(map(str, self.conditions))
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns of all conditions."""
-        return tuple(condition.column for condition in self.conditions)
-
     def members(self, data: Data) -> Rows:
         """Positions of its training rows."""
-        held = [condition.holds(data.home(condition.home)) for condition in self.conditions]
-        return np.flatnonzero(np.logical_and.reduce([*held, data.train.codes == self.given]))
+        return np.flatnonzero(self.holds(data) & (data.train.codes == self.given))
 
 
 @dataclass(frozen=True)
@@ -179,8 +168,8 @@ class Curve:
     chosen: int
     """Which point has the fewest corrections within one standard error of that."""
     reported: float
-    """Error rate of such a choice made on one half of the test set, on the other half: the test rows that choose the
-    threshold are not those that report it."""
+    """One half of the test set chooses a point in this way; this is the error rate of the other half, which did not
+    choose."""
 
     @property
     def wrong(self) -> Mask:
@@ -276,7 +265,7 @@ class Findings:
     rounds: tuple[Round, ...] = ()
     """The rounds after this one."""
     test_probabilities: Floats | None = field(default=None, repr=False)
-    """What the labeller of the best explanation says about the test rows (M, K); None if there was none."""
+    """What the predictors of the best explanation, calibrated, say about the test rows (M, K); None without one."""
 
     @property
     def corrected(self) -> int:

@@ -14,12 +14,10 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv
-import pyarrow.ipc
 import pyarrow.json
-import pyarrow.parquet
 
 from psidebug.errors import UnreadableTable
-from psidebug.file_kinds import ARROW_FILE, codec_of, kind_of_content, unpacked
+from psidebug.file_kinds import DELIMITERS, codec_of, kind_of_content, typed_table, unpacked
 from psidebug.intake.types import plain_types
 
 FOREIGN = {
@@ -37,7 +35,6 @@ MIXED = re.compile(
 )
 """pyarrow's message where JSON lines disagree about a column."""
 KINDS = {"number": "numbers", "string": "text", "boolean": "true and false", "array": "lists", "object": "records"}
-DELIMITERS = (",", ";", "\t", "|")
 LOOKED_AT = 65_536
 """Characters that tell the delimiter and the decimal mark."""
 
@@ -83,11 +80,8 @@ def _parsed(content: bytes, name: str, as_text: Sequence[str]) -> Any:
         if content.startswith(magic):
             raise UnreadableTable(f"{name} is {what}. Psi reads CSV, Parquet, JSON lines and Arrow.")
     kind = kind_of_content(content)
-    if kind == "parquet":
-        return pa.parquet.read_table(pa.BufferReader(content))
-    if kind == "arrow":
-        opened = pa.ipc.open_file if content.startswith(ARROW_FILE) else pa.ipc.open_stream
-        return opened(pa.BufferReader(content)).read_all()
+    if kind in ("parquet", "arrow"):
+        return typed_table(content, kind)
     text = _utf8(content, name)
     if not text.strip():
         raise UnreadableTable(f"{name} is empty. Give a table with a header and rows.")

@@ -30,7 +30,7 @@ class Cell:
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """The columns of a table by place: those of conditions, then the rest, most telling first, constant ones last."""
+    """The columns of a table by place: those of conditions first, then the rest, most telling first, constant last."""
 
     names: list[str]
     """Empty for a matrix."""

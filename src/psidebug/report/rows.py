@@ -23,9 +23,9 @@ from psidebug.task.data import Data
 from psidebug.task.tables import Table, column_names, column_of, columns, is_frame, is_missing, take
 
 CELLS, LETTERS = 12, 600
-"""Of a row so many cells are shown, and of a text so many characters."""
+"""Cells of a row, and characters of a text, that are shown."""
 ROWS_LOOKED_AT, LEAST_LOOKED_AT, MOST_NUMBERS = 5_000, 500, 4_000_000
-"""What tells the labels apart is found on so many rows, fewer where the table is wide."""
+"""Rows on which it is found what tells the labels apart: the first number, down to the second where tables are wide."""
 WORD = re.compile(r"\b\w\w+\b")
 
 Part = Literal["train", "test"]
@@ -55,7 +55,7 @@ class RowView:
     more: int = 0
     """Number of columns that are not among the cells."""
     note: str | None = None
-    """Why there is no picture, where there should be one."""
+    """Why a picture is missing."""
 
 
 def views(
@@ -75,13 +75,13 @@ def views(
     if findings not in _known:
         conditions = tuple(one for each in findings.slices for one in each.conditions)
         ids = findings.origin.source.get("id")
-        _known[findings] = _Shown(data, findings.predictions.rows, conditions, findings.display, ids)
+        _known[findings] = _ShownRows(data, findings.predictions.rows, conditions, findings.display, ids)
     return _known[findings].views(part, np.asarray(positions, dtype=np.intp), cells, letters)
 
 
 @dataclass(frozen=True, eq=False)
-class _Shown:
-    """The rows of one diagnosis with what was found out about how to show them."""
+class _ShownRows:
+    """The rows of one diagnosis, and which of their columns and words to show first."""
 
     data: Data
     test_rows: npt.NDArray[Any]
@@ -216,7 +216,7 @@ class _Shown:
         return spread_of(_column(take(self.data.home(str(home)), self._looked_at(1000)), images))
 
 
-_known: WeakKeyDictionary[Findings, _Shown] = WeakKeyDictionary()
+_known: WeakKeyDictionary[Findings, _ShownRows] = WeakKeyDictionary()
 
 
 def _home_of(data: Data, name: Any) -> Home | None:

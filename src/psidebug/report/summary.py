@@ -29,10 +29,10 @@ from psidebug.task.data import Data
 SCHEMA = 3
 """Version of the summary's form; it rises when a field changes its meaning."""
 SUSPECTS, BUGS, CAUSES = 2_000, 10, 6
-"""How many suspects are told by default, how many bugs, and of each how many causes."""
+"""Suspects and bugs that are shown by default, and the causes of each bug."""
 CELLS_OF_A_SUSPECT, LETTERS_OF_A_SUSPECT, LETTERS_OF_A_CAUSE = 5, 160, 360
 ROOM, MARKUP = 1_100_000, 40
-"""Characters of rows in all, so that the page stays below 3 MB, and what the markup of each piece of a row costs."""
+"""Characters of all rows, so that the page stays below 3 MB, and what the markup of each piece of a row costs."""
 LEFT_OUT = "left out to keep the page small"
 
 
@@ -53,10 +53,10 @@ class Summary:
     """Misclassified test rows, first some that the correction repairs, each with its causes; rows as
     :class:`~psidebug.report.rows.RowView`."""
     unexplained: str | None
-    """Why no bug has causes; None if some have, or none is told."""
+    """Why no bug has causes; None if some have, or no bug is shown."""
     curve: Plain | None
     distribution: list[Plain]
-    """Of PS among the training labels."""
+    """A histogram of PS over the training labels."""
     confusion: Plain
     explanations: list[Plain]
     fidelity: Plain | None
@@ -75,10 +75,10 @@ def summarise(
 ) -> Summary:
     """Findings, made just now or saved, as plain data.
 
-    With the first ``suspects`` suspects and the causes of ``bugs`` bugs; ``rows`` says whether the rows themselves are
-    told, or only their ids and labels.
+    It has the first ``suspects`` suspects, and ``bugs`` bugs with their causes. ``rows=False`` leaves the contents of
+    rows out, and the bugs with them.
     """
-    shown = _Shown(findings, data, ROOM)
+    shown = _RowsOfThePage(findings, data, ROOM)
     predictions, origin = findings.predictions, findings.origin
     told = shown.bugs(bugs) if rows and bugs else []
     return Summary(
@@ -127,9 +127,9 @@ def _slices(findings: Findings) -> list[Plain]:
 
 
 def chosen_bugs(explained: Sequence[Causes], predictions: Predictions, most: int) -> list[Causes]:
-    """First bugs that the correction repairs, up to half of those told, then others; each most confidently wrong first.
+    """Up to half are bugs that the correction repairs; these come first. Each group begins with the surest.
 
-    By confidence alone the page would open with those that no correction of labels repairs.
+    By confidence alone the page would open with bugs that no correction of labels repairs.
     """
     after = predictions.after
     repaired = [
@@ -142,7 +142,7 @@ def chosen_bugs(explained: Sequence[Causes], predictions: Predictions, most: int
 
 
 @dataclass
-class _Shown:
+class _RowsOfThePage:
     """Rows as the page shows them, while there is room for more characters of them."""
 
     findings: Findings

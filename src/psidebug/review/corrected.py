@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from psidebug.exports import SUFFIXES, Decision, corrected_file, label_studio_config, label_studio_tasks
-from psidebug.exports.corrected_file import training_file
+from psidebug.exports import Decision, corrected_file, label_studio_config, label_studio_tasks
+from psidebug.exports.corrected import NAMES, training_file
 from psidebug.review.exchange import log_lines
 from psidebug.review.verdicts import DECIDED, Verdict
 from psidebug.store import Run
@@ -40,24 +40,10 @@ class Export:
     """File format of a corrected data set; None for other exports."""
 
 
-@dataclass(frozen=True)
-class Offer:
-    """An export as the page offers it."""
-
-    name: str
-    what: str
-    remark: str | None = None
-    """How it differs from the training file."""
-
-
 def _corrected(kind: str, desk: Desk) -> Parts:
     """The same bytes that ``psi apply --reviewed --trace`` writes."""
     found = decisions(desk.run, desk.store.current())
     return [corrected_file(desk.findings, desk.run.data, found, kind, trace=True)[0]]
-
-
-def _log(desk: Desk) -> Parts:
-    return log_lines(desk.store.log(), desk.findings)
 
 
 def _tasks(desk: Desk) -> Parts:
@@ -65,40 +51,37 @@ def _tasks(desk: Desk) -> Parts:
     return [json.dumps(label_studio_tasks(ranked.findings, ranked.data, origin=desk.findings.origin), indent=1)]
 
 
-def _config(desk: Desk) -> Parts:
-    return [label_studio_config(desk.findings, desk.run.data)]
-
-
-def _data(kind: str, name: str, type_: str) -> Export:
-    return Export(f"Corrected data set, {name}", type_, partial(_corrected, kind), kind)
-
-
+TYPES = {"csv": "text/csv", "jsonl": "application/x-ndjson"}
 EXPORTS: dict[str, Export] = {
-    "corrected.csv": _data("csv", "CSV", "text/csv"),
-    "corrected.jsonl": _data("jsonl", "JSON lines", "application/x-ndjson"),
-    "corrected.parquet": _data("parquet", "Parquet", "application/octet-stream"),
-    "corrected.arrow": _data("arrow", "Arrow", "application/octet-stream"),
-    "verdicts.jsonl": Export("Log of verdicts, JSON lines", "application/x-ndjson", _log),
+    f"corrected.{kind}": Export(
+        f"Corrected data set, {name}", TYPES.get(kind, "application/octet-stream"), partial(_corrected, kind), kind
+    )
+    for kind, name in NAMES.items()
+} | {
+    "verdicts.jsonl": Export(
+        "Log of verdicts, JSON lines", TYPES["jsonl"], lambda desk: log_lines(desk.store.log(), desk.findings)
+    ),
     "label-studio.json": Export("Tasks for Label Studio", "application/json", _tasks),
-    "label-studio.xml": Export("Labelling configuration for these tasks", "application/xml", _config),
+    "label-studio.xml": Export(
+        "Labelling configuration for these tasks",
+        "application/xml",
+        lambda desk: [label_studio_config(desk.findings, desk.run.data)],
+    ),
 }
 """By file name."""
 USUAL = ("csv", "parquet")
 """Formats that are always offered; others only if the training file has them."""
 
 
-def offers(desk: Desk) -> list[Offer]:
-    """The exports to offer; the corrected data set in the format of the training file first."""
-    formats = dict.fromkeys(SUFFIXES.values())
-    own = next((kind for kind in formats if training_file(desk.findings, kind)[0] is not None), None)
-    found = [
-        Offer(name, each.what, None if each.kind is None else _remark(desk.run, each.kind))
-        for name, each in EXPORTS.items()
-        if each.kind in (None, own, *USUAL)
-    ]
-    return sorted(found, key=lambda each: own is None or EXPORTS[each.name].kind != own)
+def offers(desk: Desk) -> list[dict[str, str | None]]:
+    """The exports to offer; the corrected data set in the format of the training file first.
 
-
-def _remark(run: Run, kind: str) -> str | None:
-    """Why more than labels may differ in a file of this format; None if only labels do."""
-    return corrected_file(run.findings, run.data, {}, kind)[1]
+    A ``remark`` says why more than labels may differ from the training file.
+    """
+    own = next((kind for kind in NAMES if training_file(desk.findings, kind)[0] is not None), None)
+    found = []
+    for name, each in sorted(EXPORTS.items(), key=lambda one: own is None or one[1].kind != own):
+        if each.kind in (None, own, *USUAL):
+            remark = None if each.kind is None else corrected_file(desk.findings, desk.run.data, {}, each.kind)[1]
+            found.append({"name": name, "what": each.what, "remark": remark})
+    return found

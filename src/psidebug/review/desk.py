@@ -27,7 +27,7 @@ AGAIN = re.compile(r"again-\d{3,}")
 """The name of a diagnosis made in the review: a run inside the run."""
 
 
-class Session(Protocol):
+class ReviewedDiagnosis(Protocol):
     """What a review needs of a diagnosis: to train with the labels that people have settled."""
 
     @property
@@ -42,21 +42,21 @@ class Session(Protocol):
 
     def diagnose_again(
         self, known: Mapping[Any, Any], *, progress: Callable[[str, int, int], None] | None = None
-    ) -> Session:
+    ) -> ReviewedDiagnosis:
         """Diagnose the same rows again, with these labels, by row id, as facts."""
 
 
-OpenSession = Callable[[Path], Session]
-"""Opens the session of the run at a path."""
+OpenDiagnosis = Callable[[Path], ReviewedDiagnosis]
+"""Opens the diagnosis of the run at a path."""
 
 
 class Desk:
     """Everything that the pages read and change. Hold ``lock`` while you use the queue or the ledger."""
 
-    def __init__(self, path: str | PathLike[str], open_session: OpenSession) -> None:
-        """``open_session`` is called when training is first asked for."""
+    def __init__(self, path: str | PathLike[str], open_diagnosis: OpenDiagnosis) -> None:
+        """``open_diagnosis`` is called when training is first asked for."""
         self._opened = _identity(Path(path))  # before it is read
-        self._open_session = open_session
+        self._open_diagnosis = open_diagnosis
         self.run = load_run(path)
         self.findings = self.run.findings
         self.store = open_store(self.run.path)
@@ -84,9 +84,9 @@ class Desk:
         return ledger
 
     @cached_property
-    def session(self) -> Session:
-        """The session, which can train."""
-        return self._open_session(self.run.path)
+    def diagnosis(self) -> ReviewedDiagnosis:
+        """The diagnosis of the run, which can train."""
+        return self._open_diagnosis(self.run.path)
 
     @cached_property
     def _nearest(self) -> Similar:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from string import digits
 from typing import Any
@@ -13,7 +12,7 @@ from jinja2 import Environment, PackageLoader
 
 from psidebug.report.page import environment_of
 from psidebug.report.plots import CONFIG, nominal, quantitative
-from psidebug.report.rows import RowView, views
+from psidebug.report.rows import views
 from psidebug.review.desk import Desk
 from psidebug.review.queue import SETTLED, SORTS, STATES, Filter
 from psidebug.review.security import Visitor
@@ -32,29 +31,13 @@ STATE_NAMES = {
     "second_opinion": "second opinion",
     "all": "all",
 }
+TOLD = {
+    "correct": "corrected to {}",
+    "keep": "kept as {}",
+    "skip": "skipped",
+    "second_opinion": "second opinion wanted",
+}
 SORT_NAMES = {"rank": "best first", "ps": "PS", "p_wrong": "probably wrong", "row": "as given"}
-
-
-@dataclass(frozen=True)
-class Bug:
-    """A misclassified test row that the row in focus explains."""
-
-    number: int
-    name: str
-    label: str
-    predicted: str
-    ps: float
-    view: RowView
-
-
-@dataclass(frozen=True)
-class Neighbour:
-    """A training row similar to the one in focus."""
-
-    position: int
-    label: str
-    verdict: str | None
-    view: RowView
 
 
 def render(template: str, **data: Any) -> str:
@@ -147,7 +130,7 @@ def item(desk: Desk, wanted: Filter, at: int | None, visitor: Visitor) -> dict[s
         "keys": class_keys(classes),
         **numbers,
         "verdict": verdict,
-        "verdict_told": None if verdict is None else told(verdict),
+        "verdict_told": told(verdict),
         "caused": len(caused),
         "explained": _bugs(desk, caused[:BUGS]),
     }
@@ -157,24 +140,31 @@ def similar(desk: Desk, at: int) -> dict[str, Any]:
     """Training rows similar to the one in focus, with their labels."""
     found = desk.similar(at, SIMILAR)
     shown = views(desk.findings, desk.run.data, "train", found, **BESIDE)
+    classes, given = desk.findings.encoding.classes, desk.findings.labels.given
     with desk.lock:
         ledger = desk.ledger()
-        verdicts = [ledger.at(each) for each in found]
-    classes, given = desk.findings.encoding.classes, desk.findings.labels.given
-    labels = [str(classes[given[each]]) for each in found]
-    said = [None if each is None else told(each) for each in verdicts]
-    rows = [Neighbour(*each) for each in zip(found, labels, said, shown, strict=True)]
+        rows = [
+            {"position": each, "label": str(classes[given[each]]), "verdict": told(ledger.at(each)), "view": view}
+            for each, view in zip(found, shown, strict=True)
+        ]
     return {"similar": rows, "given_label": str(classes[given[at]])}
 
 
-def _bugs(desk: Desk, caused: list[tuple[int, float]]) -> list[Bug]:
-    tests, decode, ranked = desk.findings.predictions, desk.findings.encoding.decode, desk.queue.ranked
-    numbers = np.array([number for number, _ in caused], dtype=np.intp)
-    label, predicted = (decode(codes[numbers]).tolist() for codes in (tests.labels, tests.before))
-    shown = views(ranked.findings, ranked.data, "test", numbers.tolist(), **BESIDE)
-    names = [_test_name(desk, each) for each in numbers.tolist()]
-    said = (names, map(str, label), map(str, predicted), (ps for _, ps in caused))
-    return [Bug(*one) for one in zip(numbers.tolist(), *said, shown, strict=True)]
+def _bugs(desk: Desk, caused: list[tuple[int, float]]) -> list[dict[str, Any]]:
+    """The misclassified test rows that the row in focus explains."""
+    tests, classes, ranked = desk.findings.predictions, desk.findings.encoding.classes, desk.queue.ranked
+    shown = views(ranked.findings, ranked.data, "test", [number for number, _ in caused], **BESIDE)
+    return [
+        {
+            "number": number,
+            "name": _test_name(desk, number),
+            "label": str(classes[tests.labels[number]]),
+            "predicted": str(classes[tests.before[number]]),
+            "ps": ps,
+            "view": view,
+        }
+        for (number, ps), view in zip(caused, shown, strict=True)
+    ]
 
 
 def _test_name(desk: Desk, number: int) -> str:
@@ -199,21 +189,13 @@ def _line(desk: Desk, place: int, verdict: Verdict | None) -> dict[str, Any]:
         "proposed": str(classes[rows.proposed[place]]),
         "p_wrong": _finite(rows.p_wrong[place]),
         "verdict": None if verdict is None else verdict.action,
-        "told": None if verdict is None else told(verdict),
+        "told": told(verdict),
     }
 
 
-def told(verdict: Verdict) -> str:
+def told(verdict: Verdict | None) -> str | None:
     """A verdict in a few words."""
-    match verdict.action:
-        case "correct":
-            return f"corrected to {verdict.label}"
-        case "keep":
-            return f"kept as {verdict.label}"
-        case "skip":
-            return "skipped"
-        case _:
-            return "second opinion wanted"
+    return None if verdict is None else TOLD[verdict.action].format(verdict.label)
 
 
 def _finite(value: Any) -> float | None:

@@ -14,9 +14,9 @@ import secrets
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from http.cookies import CookieError, SimpleCookie
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import cookie_parser
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -120,7 +120,7 @@ class Address:
         name, _, port = host.rpartition(":")
         if port != str(self.port):
             return False
-        return name in self.names or (self.any_number and _is_number(name.strip("[]")))
+        return name in self.names or (self.any_number and number_of(name.strip("[]")) is not None)
 
 
 class Guard:
@@ -175,18 +175,12 @@ class Guard:
 
 def cookie_of(headers: Headers, name: str) -> str | None:
     """The value of a cookie; None if there is none."""
-    cookies: SimpleCookie = SimpleCookie()
-    try:
-        cookies.load(headers.get("cookie", ""))
-    except CookieError:
-        return None
-    found = cookies.get(name)
-    return None if found is None else found.value
+    return cookie_parser(headers.get("cookie", "")).get(name)
 
 
-def _is_number(name: str) -> bool:
+def number_of(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """A host that is given as a number; None for a name."""
     try:
-        ipaddress.ip_address(name)
+        return ipaddress.ip_address(host)
     except ValueError:
-        return False
-    return True
+        return None

@@ -7,7 +7,6 @@ on another port after a restart, the verdicts that wait in the browser would not
 from __future__ import annotations
 
 import contextlib
-import ipaddress
 import json
 import socket
 import threading
@@ -21,9 +20,9 @@ from psidebug.errors import OutputError, PsiError, UnknownOption
 from psidebug.files import write_whole
 from psidebug.review import pages
 from psidebug.review.app import review_app, static_files
-from psidebug.review.desk import Desk, OpenSession
+from psidebug.review.desk import Desk, OpenDiagnosis
 from psidebug.review.queue import Filter
-from psidebug.review.security import Address, Gate, Visitor
+from psidebug.review.security import Address, Gate, Visitor, number_of
 from psidebug.store.manifest import check_plain
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ class Served:
 
 def prepare(
     run: str | PathLike[str],
-    open_session: OpenSession,
+    open_diagnosis: OpenDiagnosis,
     *,
     reviewer: str,
     port: int = 0,
@@ -74,7 +73,7 @@ def prepare(
 ) -> Served:
     """A server for this run, bound to its port; other machines can reach it only if ``listen`` names an address.
 
-    Port 0 means the port of the last review of this run, if it is free, or else any. ``open_session`` is called when
+    Port 0 means the port of the last review of this run, if it is free, or else any. ``open_diagnosis`` is called when
     training is first asked for, and ``tell`` with a fresh link when the last one was used, for another browser.
     """
     import uvicorn
@@ -85,7 +84,7 @@ def prepare(
         )
     host = HOME if listen is None else listen
     static_files()  # a broken installation fails here, not in the browser
-    desk = Desk(run, open_session)
+    desk = Desk(run, open_diagnosis)
     _warm(desk)
     try:
         bound = listening(host, port, run=desk.run.path)
@@ -171,14 +170,8 @@ def _address(host: str, port: int, *, elsewhere: bool) -> Address:
     if not elsewhere:
         return Address(host, port)
     names = {_written(host), "localhost", socket.gethostname(), socket.getfqdn()}
-    return Address(host, port, frozenset(names), any_number=_any(host))
-
-
-def _any(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_unspecified
-    except ValueError:
-        return False
+    number = number_of(host)
+    return Address(host, port, frozenset(names), any_number=number is not None and number.is_unspecified)
 
 
 def _written(host: str) -> str:

@@ -8,13 +8,19 @@ searched, so that an answer takes milliseconds.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from sklearn.feature_extraction import FeatureHasher
+from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
+from sklearn.neighbors import NearestNeighbors
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.random_projection import GaussianRandomProjection
 
 from psidebug.task.tables import Table, column_names, column_of, columns, is_frame, is_missing, row_count, take
 
@@ -25,7 +31,6 @@ BLOCK = 10_000
 HASHED = 64
 """Columns for hashed values."""
 
-Floats = npt.NDArray[np.float32]
 Rows = npt.NDArray[np.intp]
 
 
@@ -34,76 +39,40 @@ class Similar:
 
     def __init__(self, table: Table, text: str | None = None) -> None:
         """``text`` is the column that a person reads."""
-        self._texts = len(table.shape) == 1 or (text is not None and text in map(str, column_names(table) or ()))
-        count = row_count(table)
-        most = MOST_TEXTS if self._texts else MOST
+        of_words = len(table.shape) == 1 or (text is not None and text in map(str, column_names(table) or ()))
+        count, most = row_count(table), MOST_TEXTS if of_words else MOST
         self._among: Rows = np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.intp))
-        self._make = _Words(table, text, self._among) if self._texts else _Numbers(table, self._among)
+        self._points = _words(table, text, self._among) if of_words else _numbers(table, self._among)
+        blocks = [self._points(self._among[begin : begin + BLOCK]) for begin in range(0, len(self._among), BLOCK)]
+        every = sp.vstack(blocks) if sp.issparse(blocks[0]) else np.concatenate(blocks)
+        self._index = NearestNeighbors(algorithm="brute", metric="cosine" if of_words else "euclidean").fit(every)
         self.rows = lru_cache(1024)(self._rows)
 
     def _rows(self, position: int, count: int) -> tuple[int, ...]:
         """Positions of the ``count`` nearest other rows, nearest first."""
-        near = self._make.nearness(self._make.of(position))
-        near[self._among == position] = -np.inf
-        best = np.argpartition(-near, min(count, len(near) - 1))[:count]
-        best = best[np.argsort(-near[best], kind="stable")]
-        return tuple(int(each) for each in self._among[best] if each != position)
+        here, most = self._points(np.array([position])), min(count + 1, len(self._among))
+        near = self._among[self._index.kneighbors(here, most, return_distance=False)[0]]
+        return tuple(near[near != position].tolist()[:count])
 
 
-class _Numbers:
-    """Rows as points; the nearest have the least squared distance |x|² − 2 x·z + |z|²."""
-
-    def __init__(self, table: Table, among: Rows) -> None:
-        self._table = table
-        # Of all rows: in a few rows, where values are missing, a column may seem numeric.
-        self._numeric = tuple(each.numeric for each in columns(table))
-        sample = take(table, among[:: max(1, len(among) // BLOCK)])
-        raw = _raw(sample, self._numeric)
-        self._mean = np.asarray(raw.mean(axis=0)).ravel().astype(np.float32)
-        square = raw.multiply(raw).mean(axis=0) if sp.issparse(raw) else (raw**2).mean(axis=0)
-        spread = np.sqrt(np.maximum(np.asarray(square).ravel() - self._mean**2, 0.0))
-        self._scale = np.where(spread > 0, 1.0 / np.where(spread > 0, spread, 1.0), 0.0).astype(np.float32)
-        width = raw.shape[1]
-        chance = np.random.default_rng(0)
-        self._project: Floats | None = None
-        if width > WIDTH:
-            self._project = (chance.normal(size=(width, WIDTH)) / np.sqrt(WIDTH)).astype(np.float32)
-        blocks = [self._points(among[begin : begin + BLOCK]) for begin in range(0, len(among), BLOCK)]
-        self._all: Floats = np.concatenate(blocks)
-        self._norms: Floats = np.einsum("ij,ij->i", self._all, self._all)
-
-    def of(self, position: int) -> Floats:
-        return np.asarray(self._points(np.array([position]))[0])
-
-    def nearness(self, point: Floats) -> Floats:
-        return np.asarray(2.0 * (self._all @ point) - self._norms, dtype=np.float32)
-
-    def _points(self, positions: Rows) -> Floats:
-        raw = _raw(take(self._table, positions), self._numeric)
-        if self._project is None:
-            dense = raw.toarray() if sp.issparse(raw) else raw
-            return np.asarray((dense - self._mean) * self._scale, dtype=np.float32)
-        weighed = self._scale[:, None] * self._project  # distances do not depend on the mean
-        return np.asarray(raw @ weighed, dtype=np.float32)
+def _numbers(table: Table, among: Rows) -> Callable[[Rows], Any]:
+    """Positions → rows as points."""
+    # Of all rows: in a few rows, where values are missing, a column may seem numeric.
+    numeric = tuple(each.numeric for each in columns(table))
+    sample = _raw(take(table, among[:: max(1, len(among) // BLOCK)]), numeric)
+    steps: list[Any] = [StandardScaler(with_mean=not sp.issparse(sample))]
+    if sample.shape[1] > WIDTH:
+        steps.append(GaussianRandomProjection(WIDTH, random_state=0))
+    encoder = make_pipeline(*steps).fit(sample)
+    return lambda positions: encoder.transform(_raw(take(table, positions), numeric))
 
 
-class _Words:
-    """Texts by their words, with TF-IDF weights; the nearest have the largest cosine."""
-
-    def __init__(self, table: Table, text: str | None, among: Rows) -> None:
-        from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
-
-        self._texts = table if len(table.shape) == 1 else column_of(table, str(text)).values
-        self._words = HashingVectorizer(n_features=2**18, norm=None, alternate_sign=False)
-        counted = self._words.transform(map(str, self._texts[among]))
-        self._rarity = TfidfTransformer().fit(counted)
-        self._all = sp.csr_array(self._rarity.transform(counted))
-
-    def of(self, position: int) -> Any:
-        return sp.csr_array(self._rarity.transform(self._words.transform([str(self._texts[position])])))
-
-    def nearness(self, point: Any) -> Floats:
-        return np.asarray((self._all @ point.T).toarray().ravel(), dtype=np.float32)
+def _words(table: Table, text: str | None, among: Rows) -> Callable[[Rows], Any]:
+    """Positions → words of the texts, with TF-IDF weights."""
+    texts = table if len(table.shape) == 1 else column_of(table, str(text)).values
+    words = HashingVectorizer(n_features=2**18, norm=None, alternate_sign=False)
+    weights = TfidfTransformer().fit(words.transform(map(str, texts[among])))
+    return lambda positions: weights.transform(words.transform(map(str, texts[positions])))
 
 
 def _raw(table: Table, numeric: Sequence[bool]) -> Any:
@@ -112,8 +81,6 @@ def _raw(table: Table, numeric: Sequence[bool]) -> Any:
         return sp.csr_array(table, dtype=np.float32)
     if not is_frame(table) and table.dtype.kind in "biuf":
         return np.nan_to_num(table.astype(np.float32))
-    from sklearn.feature_extraction import FeatureHasher
-
     every = columns(table)
     kinds = list(zip(every, numeric, strict=True))
     numbers = [np.nan_to_num(each.values.astype(np.float32)) for each, number in kinds if number]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
 from os import PathLike
@@ -21,6 +21,8 @@ from psidebug.review.verdicts import ACTIONS, Event, Ledger, Verdict
 from psidebug.store.values import as_json, from_json
 
 STORE_FILE = "verdicts.sqlite"
+Known = tuple[int, int | None, str]
+"""Number, target and kind of the step that has a key."""
 
 
 def open_store(run: str | PathLike[str]) -> Store:
@@ -90,48 +92,40 @@ class Store:
         """
         made = now()
         lines = [_checked(each, reviewer, made) for each in verdicts]
-        return self._add("verdicts", reviewer, key, made, lines=lines, about=_of(browser))
+        return self._add("verdicts", reviewer, key, made, _of(browser), lines)
 
     def undo(self, *, reviewer: str, browser: str | None = None, key: str | None = None) -> int | None:
         """Undo the last step of this browser (or reviewer) and return its number; None if there is none."""
-        return self._step_back("undo", Ledger.next_undo, reviewer, browser, key)
+        return self._step_back("undo", reviewer, browser, key)
 
     def redo(self, *, reviewer: str, browser: str | None = None, key: str | None = None) -> int | None:
         """Redo the step that was undone last and return its number; None if there is none."""
-        return self._step_back("redo", Ledger.next_redo, reviewer, browser, key)
+        return self._step_back("redo", reviewer, browser, key)
 
     def remark(self, kind: str, about: Mapping[str, Any], *, reviewer: str, key: str | None = None) -> int:
         """Save something other than a verdict, such as the result of retraining."""
         if kind in ("verdicts", "undo", "redo"):
             raise UnknownOption(f"a remark cannot have the kind {kind!r}, which means a step of the review.")
-        return self._add(kind, reviewer, key, now(), about=about)
+        return self._add(kind, reviewer, key, now(), about)
 
-    def _step_back(
-        self,
-        kind: str,
-        choose: Callable[[Ledger, str], int | None],
-        reviewer: str,
-        browser: str | None,
-        key: str | None,
-    ) -> int | None:
+    def _step_back(self, kind: str, reviewer: str, browser: str | None, key: str | None) -> int | None:
         def write() -> int | None:
-            if key is not None and (known := self._known(key)):
-                self._check_same(known[0], kind)
+            if (known := self._repeated(key, kind)) is not None:
                 return known[1]
             self._catch_up()
-            target = choose(self._ledger, browser or reviewer)
+            ledger, owner = self._ledger, browser or reviewer
+            target = ledger.next_undo(owner) if kind == "undo" else ledger.next_redo(owner)
             if target is not None:
-                self._insert(kind, reviewer, key, now(), target=target, about=_of(browser))
+                self._insert(kind, reviewer, key, now(), target, _of(browser))
             return target
 
         return self._database.stored(write)
 
-    def _add(self, kind: str, reviewer: str, key: str | None, made: str, *, lines: Any = (), about: Any = None) -> int:
+    def _add(self, kind: str, reviewer: str, key: str | None, made: str, about: Any, lines: Any = ()) -> int:
         def write() -> int:
-            if key is not None and (known := self._known(key)):
-                self._check_same(known[0], kind, lines)
+            if (known := self._repeated(key, kind, lines)) is not None:
                 return known[0]
-            number = self._insert(kind, reviewer, key, made, about=about or {})
+            number = self._insert(kind, reviewer, key, made, None, about)
             self._connection.executemany(
                 "INSERT INTO verdicts VALUES (?, ?, ?, ?, ?, ?, ?, ?)", ((number, *line) for line in lines)
             )
@@ -145,25 +139,25 @@ class Store:
             found = patiently(lambda: self._known(key))
             return None if found is None else found[0]
 
-    def _known(self, key: str) -> tuple[int, int | None] | None:
-        """Number and target of the step with this key."""
-        found: tuple[int, int | None] | None
-        found = self._connection.execute("SELECT number, target FROM events WHERE key = ?", (key,)).fetchone()
+    def _known(self, key: str | None) -> Known | None:
+        found: Known | None
+        found = self._connection.execute("SELECT number, target, kind FROM events WHERE key = ?", (key,)).fetchone()
         return found
 
-    def _check_same(self, number: int, kind: str, lines: Any = ()) -> None:
-        """A repeated save must be the same as the first; reviewer and time may differ."""
-        stored = self._connection.execute("SELECT kind FROM events WHERE number = ?", (number,)).fetchone()[0]
+    def _repeated(self, key: str | None, kind: str, lines: Any = ()) -> Known | None:
+        """The step that was saved with this key; it must be the same, but for reviewer and time."""
+        found = self._known(key)
+        if found is None:
+            return None
         verdicts = self._connection.execute(
-            "SELECT position, row, action, label, comment FROM verdicts WHERE event = ? ORDER BY position", (number,)
+            "SELECT position, row, action, label, comment FROM verdicts WHERE event = ? ORDER BY position", found[:1]
         ).fetchall()
-        if stored != kind or verdicts != sorted(line[:5] for line in lines):
+        if found[2] != kind or verdicts != sorted(line[:5] for line in lines):
             raise UsedKey("another save already has this key, so nothing was saved. Use a new key.")
+        return found
 
-    def _insert(
-        self, kind: str, reviewer: str, key: str | None, made: str, *, target: int | None = None, about: Any = None
-    ) -> int:
-        values = (key or uuid.uuid4().hex, kind, reviewer, made, target, json.dumps(about or {}))
+    def _insert(self, kind: str, reviewer: str, key: str | None, made: str, target: int | None, about: Any) -> int:
+        values = (key or uuid.uuid4().hex, kind, reviewer, made, target, json.dumps(about))
         added = self._connection.execute(
             "INSERT INTO events (key, kind, reviewer, time, target, about) VALUES (?, ?, ?, ?, ?, ?)", values
         )

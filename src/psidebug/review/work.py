@@ -92,7 +92,7 @@ class Workbench:
         with self.desk.lock:
             settled, digest = self.desk.settled(), self.desk.settled_digest()
         job.tick("training with the verdicts so far", 0, 1)
-        effect = self.desk.session.retrain({place: verdict.label for place, verdict in settled.items()})
+        effect = self.desk.diagnosis.retrain({place: verdict.label for place, verdict in settled.items()})
         counts = {name: getattr(effect, name) for name in ("corrected", "bugs_fixed", "points_broken")}
         about = counts | {"settled": len(settled), "verdicts": digest, "seconds": round(job.seconds, 2)}
         self.desk.store.remark("retrained", about | effect.rates, reviewer=reviewer)
@@ -100,7 +100,7 @@ class Workbench:
     def _diagnose(self, job: Job, reviewer: str) -> None:
         settled = self.desk.settled()
         known = {verdict.row: verdict.label for verdict in settled.values()}
-        diagnosis = self.desk.session.diagnose_again(known, progress=job.tick)
+        diagnosis = self.desk.diagnosis.diagnose_again(known, progress=job.tick)
         job.tick("saving", 0, 1)
         place = self.next_place()
         diagnosis.save(place)

@@ -124,10 +124,10 @@ def _subject(condition: Condition) -> tuple[Plain, ...]:
 
 
 def _described(table: Table, home: Home) -> list[Column]:
-    """The columns with a value in every row; of a sparse matrix those that are nearly so."""
+    """The columns with a value in every row; of a sparse matrix those with an entry in most rows."""
     if not sp.issparse(table):
         return columns(table, unnamed=UNNAMED[home])
-    filled = np.flatnonzero(table.count_nonzero(axis=0) > policy.DENSE * table.shape[0])
+    filled = np.flatnonzero(table.count_nonzero(axis=0) > table.shape[0] / 2)
     return [column_of(table, f"{UNNAMED[home]}{index}", unnamed=UNNAMED[home]) for index in filled.tolist()]
 
 
@@ -136,7 +136,7 @@ def _entries(table: Table, home: Home, *, least: int) -> Iterator[Block]:
     if sp.issparse(table):
         present = sp.csr_array(table != 0)
         counts = present.sum(axis=0)
-        chosen = np.flatnonzero((counts >= least) & (counts <= policy.DENSE * table.shape[0]))
+        chosen = np.flatnonzero((counts >= least) & (counts <= table.shape[0] / 2))
         names = [f"{UNNAMED[home]}{index}" for index in chosen.tolist()]
         yield _single(present[:, chosen], [Condition(name, "≠", (0,), home) for name in names])
     elif len(table.shape) == 1:
@@ -182,19 +182,20 @@ def _frequent(rows: int, least: int) -> int:
 
 
 def _stretches(ids: npt.NDArray[Any], *, least: int) -> Block:
-    """``row a to b``: stretches of the rows in the order of their ids, each scale in half steps."""
+    """``row a to b``: a half, a quarter, … of the rows in the order of their ids, each in half steps."""
     order = np.argsort(ids, kind="stable")
     size = 64 if len(ids) >= 64 * least else 8
     starts = -(-np.arange(size + 1) * len(ids) // size)  # so that a half, a quarter, … of the rows end where they end
     codes = np.empty(len(ids), dtype=np.intp)
     codes[order] = np.arange(len(ids)) * size // len(ids)
-    atoms = []
-    for width in [size // part for part in policy.STRETCHES if part < size]:
+    atoms, width = [], size // 2
+    while width > 1:
         for first in range(0, size - width + 1, width // 2):
             rows = order[starts[first] : starts[first + width]]
             if len(rows):
                 ends = (int(ids[rows[0]]), int(ids[rows[-1]]))
                 atoms.append((Condition("row", "between", ends, "rows"), first, first + width))
+        width //= 2
     return _cells(codes, size), atoms
 
 

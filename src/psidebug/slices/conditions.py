@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from scipy.stats import norm
 from sklearn.feature_extraction.text import CountVectorizer
 
+from psidebug.task.data import Data
 from psidebug.task.tables import Column, Table, column_of, is_missing
 from psidebug.task.task import Task
 
@@ -98,8 +99,29 @@ class Condition:
         return cast(Mask, result)
 
 
+class Conjunction:
+    """What rows have in common that meet all of some conditions."""
+
+    conditions: tuple[Condition, ...]
+
+    @property
+    def condition(self) -> str:
+        """The conditions in words."""
+        return " and ".join(map(str, self.conditions))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of all conditions."""
+        return tuple(condition.column for condition in self.conditions)
+
+    def holds(self, data: Data) -> Mask:
+        """The training rows that meet the conditions, whatever their label."""
+        held = [condition.holds(data.home(condition.home)) for condition in self.conditions]
+        return np.asarray(np.logical_and.reduce(held))
+
+
 @dataclass(frozen=True, eq=False)
-class Slice:
+class Slice(Conjunction):
     """Training rows that meet one to three conditions and carry the same given label."""
 
     conditions: tuple[Condition, ...]
@@ -118,16 +140,6 @@ class Slice:
         return cls(conditions, given, members, z, min(0.0, float(norm.logsf(z) + np.log(looked))), looked)
 
     @property
-    def condition(self) -> str:
-        """The conditions in words."""
-        return " and ".join(map(str, self.conditions))
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns of all conditions."""
-        return tuple(condition.column for condition in self.conditions)
-
-    @property
     def charge(self) -> float:
         """Nats for choosing it among all that were looked at."""
         return float(np.log(self.looked))
@@ -139,8 +151,7 @@ class Slice:
 
     def everyone(self, task: Task) -> Mask:
         """The training rows that meet the conditions, whatever their label."""
-        held = [condition.holds(task.data.home(condition.home)) for condition in self.conditions]
-        return np.asarray(np.logical_and.reduce(held))
+        return self.holds(task.data)
 
 
 def missing(column: Column) -> Mask:

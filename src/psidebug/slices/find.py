@@ -56,7 +56,7 @@ def slices_by_score(task: Task, scores: Floats, *, most: int, within: Searchable
     codes, values = task.train.codes[rows], clipped(scores, task.train.codes)
     labels = np.unique(codes).tolist()
     by_label = [MeanScore(atoms, given, codes == given, values[rows], least) for given in labels]
-    found = _found(atoms, [each for each in by_label if each.tells_apart], policy.SCORE_BEAM, rows, most)
+    found = _found(atoms, [each for each in by_label if each.tells_apart], rows, most)
     if len(rows) < len(task.train):
         found = [_measured(each, task, values) for each in found]
     return _ordered([each for each in found if len(each.members) >= least])
@@ -74,14 +74,14 @@ def slices_by_label_share(task: Task, *, most: int, least: int = policy.LEAST_RO
         )
         for given in np.unique(task.train.codes).tolist()
     ]
-    return _ordered(_found(atoms, by_label, policy.LABEL_SHARE_BEAM, rows, most))
+    return _ordered(_found(atoms, by_label, rows, most))
 
 
-def _found(atoms: Atoms, scores: Sequence[Score], beam: tuple[int, int], rows: Ints, most: int) -> list[Slice]:
+def _found(atoms: Atoms, scores: Sequence[Score], rows: Ints, most: int) -> list[Slice]:
     """The best slices by any of these scores, one for each given label."""
     if not atoms.conditions or not scores:
         return []
-    searches = [beam_search(score, beam, most) for score in scores]
+    searches = [beam_search(score, most) for score in scores]
     looked = sum(count for _, count in searches)
     best = distinct([each for found, _ in searches for each in found], most, len(rows))
     return [

@@ -27,10 +27,7 @@ def cut(
     absent = np.isnat(values) if dated else np.isnan(values)
     distinct, index, counts = np.unique(values[~absent], return_inverse=True, return_counts=True)
     end = len(distinct) - 1
-    whole = not dated and bool(np.all(distinct == np.round(distinct)))
-    apart = len(distinct) <= min(
-        policy.MOST_VALUES if whole else policy.FEW_NUMBERS, share // 2
-    )  # whole numbers may be codes
+    apart = len(distinct) <= min(policy.MOST_VALUES, share // 2)  # they may be codes
     cuts = [each for each in _quantiles(counts, share) if dated or np.isfinite(distinct[each : each + 2]).all()]
     cell_of = np.arange(len(distinct)) if apart else np.searchsorted(cuts, np.arange(len(distinct)))
 

@@ -71,18 +71,18 @@ class MeanScore(Score):
     def within(self, parent: Found) -> Scored:
         """Atoms that leave out rows of the slice and are worth it.
 
-        z must rise clearly above that of the parent and of the further condition alone, and beyond what the best of so
-        many conditions does by chance: the rows of both must stand out *among those of each*. (Two conditions on one
-        number are no conjunction: the range between them is an atom.)
+        z must rise clearly above that of the parent and of the further condition alone, and so far that chance does it
+        less than once in a whole level of the search: the rows of both must stand out *among those of each*. (Two
+        conditions on one number are no conjunction: the range between them is an atom.)
         """
         n_alone, total_alone = self._counts
         size = len(parent.members)
         n, total = self.atoms.tally(parent.members, self.values)
         another = ~np.isin(self.atoms.column, list(parent.about))
         z, looked = self._z(n, total, (n < size) & (n < n_alone) & another)
-        rare = float(norm.isf(policy.CHANCE_OF_RISE / (policy.SCORE_BEAM[0] * len(self.atoms.conditions))))
+        rare = float(norm.isf(1.0 / (policy.BEAM * len(self.atoms.conditions))))
         some = np.maximum(n, 1)
-        good = z > np.maximum(self.alone.z, parent.z) + policy.SCORE_RISE
+        good = z > np.maximum(self.alone.z, parent.z) + policy.RISE
         good &= self.spread.z(some, total, among=size, mean=self.values[parent.members].mean()) > rare
         with np.errstate(invalid="ignore", divide="ignore"):  # atoms that none of these rows has
             good &= self.spread.z(some, total, among=n_alone, mean=total_alone / n_alone) > rare
@@ -116,7 +116,7 @@ class LabelShareScore(Score):
     def within(self, parent: Found) -> Scored:
         """Atoms on other columns that raise z clearly above that of each part."""
         z, looked = self._z(self.atoms.members(*parent.atoms))
-        good = z > np.maximum(self.alone.z, parent.z) + policy.LABEL_SHARE_RISE
+        good = z > np.maximum(self.alone.z, parent.z) + policy.RISE
         return Scored(z, good & ~np.isin(self.atoms.column, list(parent.about)), looked)
 
     def _z(self, rows: Ints) -> tuple[Floats, int]:

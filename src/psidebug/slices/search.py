@@ -70,22 +70,22 @@ def worth_of(z: float, conditions: int) -> float:
     return round(z * (1.0 - policy.LENGTH_PRICE) ** (conditions - 1), 6)
 
 
-def beam_search(score: Score, beam: tuple[int, int], most: int) -> tuple[list[Found], int]:
+def beam_search(score: Score, most: int) -> tuple[list[Found], int]:
     """The best slices of one, two and three conditions, each list free of repetitions; and how many were looked at.
 
-    ``beam`` says how many slices of each length get a further condition, and how many of the results each keeps.
+    The first ``policy.BEAM`` slices of each length get a further condition, and each keeps as many of the results. Of
+    single conditions the square of that is kept, since overlapping ranges of one column must not fill the beam.
     """
-    width, children = beam
-    count, rows = max(most, width), len(score.own)
+    count, rows = max(most, policy.BEAM), len(score.own)
     everything = Found((), frozenset(), score.given, np.flatnonzero(score.own), 0.0)
     looked = score.alone.looked
-    level = found = distinct(_extended(score, everything, score.alone, policy.FIRST_KEPT * count), count, rows)
+    level = found = distinct(_extended(score, everything, score.alone, policy.BEAM * count), count, rows)
     for _ in range(policy.MOST_CONDITIONS - 1):
         longer: list[Found] = []
-        for parent in level[:width]:
+        for parent in level[: policy.BEAM]:
             scored = score.within(parent)
             looked += scored.looked
-            longer += _extended(score, parent, scored, children)
+            longer += _extended(score, parent, scored, policy.BEAM)
         level = distinct(longer, count, rows)
         found = found + level
     return found, looked
@@ -107,7 +107,7 @@ def _extended(score: Score, parent: Found, scored: Scored, most: int) -> list[Fo
 def distinct(found: list[Found], most: int, rows: int) -> list[Found]:
     """The best of them, best first, without those that have nearly the same rows as a better one.
 
-    Ranges of the same columns are one finding already if half of the smaller one is in the other.
+    Two are nearly the same if half of the rows of either are in both; on the same columns, half of the smaller one.
     """
     kept: list[Found] = []
     marks = np.zeros((most, rows), dtype=bool)
@@ -118,11 +118,8 @@ def distinct(found: list[Found], most: int, rows: int) -> list[Found]:
         for other, both in zip(kept, common.tolist(), strict=True):
             if other.given != each.given:
                 continue
-            either = len(other.members) + len(each.members) - both
-            smaller = min(len(other.members), len(each.members))
-            if both >= policy.SAME_SLICE * either or (
-                other.about == each.about and both >= policy.SAME_RANGE * smaller
-            ):
+            sizes = len(other.members), len(each.members)
+            if both >= policy.SAME_RANGE * (min(sizes) if other.about == each.about else sum(sizes) - both):
                 break
         else:
             marks[len(kept), each.members] = True

@@ -26,7 +26,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from psidebug.errors import OtherRun, OutputError, UnreadableRun
-from psidebug.files import PARTIAL, is_left_behind, marked, write_whole
+from psidebug.files import PARTIAL, as_any_new, is_left_behind, marked, unwritten, write_whole
 from psidebug.store.manifest import RUN_FILE, TABLES, read_run_file, tables_of
 from psidebug.store.values import Json
 
@@ -50,7 +50,7 @@ def write_run(path: str | PathLike[str], record: Json, tables: Mapping[str, Any]
             return
         built = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{marked(target.name)}", suffix=PARTIAL))
         try:
-            _as_any_new_directory(built)
+            as_any_new(built, 0o777)
             _fill(built, record, tables)
             os.replace(built, target)
             _force(target.parent)
@@ -61,9 +61,7 @@ def write_run(path: str | PathLike[str], record: Json, tables: Mapping[str, Any]
     except OutputError:
         raise
     except OSError as error:
-        raise OutputError(
-            f"could not write {target}: {error.strerror or error}. Choose a place you can write to."
-        ) from error
+        raise unwritten(target, error) from error
 
 
 def _remove_leftovers(run: Path) -> None:
@@ -119,7 +117,7 @@ def _fill(directory: Path, record: Json, tables: Mapping[str, Any]) -> None:
     hidden = Path(tempfile.mkdtemp(dir=directory, prefix=f".{marked(TABLES)}", suffix=PARTIAL))
     final = directory / hidden.name.removeprefix(".").removesuffix(PARTIAL)
     try:
-        _as_any_new_directory(hidden)
+        as_any_new(hidden, 0o777)
         files = {}
         for name, table in tables.items():
             written = _written(hidden, name, table)
@@ -157,13 +155,6 @@ def _tables_in(directory: Path) -> set[str]:
         return tables_of(read_run_file(directory))
     except UnreadableRun:
         return set()
-
-
-def _as_any_new_directory(path: Path) -> None:
-    """Give a temporary directory, which is private, the permissions of any new directory."""
-    umask = os.umask(0)
-    os.umask(umask)
-    os.chmod(path, 0o777 & ~umask)
 
 
 def _force(path: Path) -> None:

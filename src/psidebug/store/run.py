@@ -23,11 +23,10 @@ from psidebug.findings.findings import Causes, Curve, Findings, LabelFindings, P
 from psidebug.models import from_skops
 from psidebug.priors import Prior
 from psidebug.spec import Spec
-from psidebug.store.format import read_record
 from psidebug.store.manifest import RUN_FILE, own_file, read_run_file
 from psidebug.store.stored import restored, restored_series
 from psidebug.store.stored_spec import matrix_in, spec_of
-from psidebug.store.values import Json, from_json, values_of
+from psidebug.store.values import Json, from_json, read_record, values_of
 from psidebug.task import learner as learners
 from psidebug.task.data import Data, LabelledSet
 from psidebug.task.labels import Codes, Encoding, array_of
@@ -46,7 +45,7 @@ def load_run(path: str | PathLike[str]) -> Run:
 
 @contextmanager
 def _told_as_damage(path: Path) -> Iterator[None]:
-    """A part of ``run.json`` that no run has, of another type or missing, makes a damaged run."""
+    """Report a part of ``run.json`` that is missing, or of a wrong type, as damage."""
     try:
         yield
     except PsiError:
@@ -178,6 +177,7 @@ class RunFiles:
         """What was found."""
         told, table, tests = self.record["findings"], self.table("labels"), self.table("predictions")
         labels = self._labels(table)
+        calibrated = next((name for name in ("test_probabilities", "labeller") if self.has(name)), None)  # its old name
         correction = controls = curve = None
         if told["correction"] is not None:
             parts = {name: _effect(told["controls"][name], tests, name) for name in told["controls"]}
@@ -202,7 +202,7 @@ class RunFiles:
             display=display_of(told["display"]),
             causes=self._causes([each["test_row"] for each in told["causes"]]),
             prior=Prior(labels.given, matrix_in(self.table("prior"))),
-            test_probabilities=matrix_in(self.table("labeller")) if self.has("labeller") else None,
+            test_probabilities=None if calibrated is None else matrix_in(self.table(calibrated)),
         )
         return found
 

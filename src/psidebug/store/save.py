@@ -12,12 +12,11 @@ from psidebug.errors import UnreadableModel
 from psidebug.findings.findings import Causes, Findings
 from psidebug.models import as_skops
 from psidebug.spec import Spec
-from psidebug.store.format import record_of
 from psidebug.store.manifest import SCHEMA
 from psidebug.store.place import write_run
 from psidebug.store.stored import stored, stored_series
 from psidebug.store.stored_spec import matrix_table, prior_table, spec_record
-from psidebug.store.values import Json, as_json, column, table_of
+from psidebug.store.values import Json, as_json, column, record_of, table_of
 from psidebug.task.data import Data
 
 Tables = dict[str, Any]
@@ -39,11 +38,11 @@ def contents(findings: Findings, data: Data, spec: Spec, learner: Any) -> tuple[
         "causes": _causes(findings),
         "prior": matrix_table("moves", findings.prior.moves),
         "stated_prior": prior_table(spec.prior),
-        "labeller": None,
+        "test_probabilities": None,
         "validation_labels": None,
     }
     if findings.test_probabilities is not None:
-        tables["labeller"] = matrix_table("probability", findings.test_probabilities)
+        tables["test_probabilities"] = matrix_table("probability", findings.test_probabilities)
     if data.validation is not None:
         labels = data.encoding.decode(data.validation.codes).tolist()
         tables["validation_labels"] = table_of([column("label", labels)])

@@ -138,7 +138,7 @@ def _restored_pandas(table: Any, form: Json) -> Any:
 
 
 def _of_dtype(array: Any, name: str) -> Any:
-    """A pandas array of the type of this name; as near as it gets if the type's library is not there."""
+    """A pandas array of the type of this name; of the nearest one if the library of that type is not installed."""
     from pandas.api.types import pandas_dtype
 
     try:
@@ -162,7 +162,7 @@ def _arrow_column(series: nw.Series[Any]) -> tuple[tuple[Any, Any], Json]:
 
 
 def _categories(series: nw.Series[Any]) -> list[Json]:
-    """The categories in their order; polars has none for a Categorical, whose values are told by the data."""
+    """The categories in their order; a Categorical of polars has none, so they are read from the data."""
     if isinstance(series.dtype, nw.Enum):
         return list(series.dtype.categories)
     array = series.to_arrow()

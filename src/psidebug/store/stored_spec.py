@@ -11,8 +11,7 @@ import pyarrow as pa
 from psidebug.display import display_of
 from psidebug.priors import Prior
 from psidebug.spec import NotKept, Spec, StatedPrior
-from psidebug.store.format import read_record, record_of
-from psidebug.store.values import Json, as_json, from_json
+from psidebug.store.values import Json, as_json, from_json, read_record, record_of
 from psidebug.symptoms import And, LogLossAbove, Misclassified, Not, Or, Symptom
 from psidebug.task.labels import Codes
 
@@ -21,7 +20,7 @@ SYMPTOMS: dict[str, type[Symptom]] = {each.__name__: each for each in (And, LogL
 
 
 def spec_record(spec: Spec) -> Json:
-    """The spec without a prior by row; objects that cannot be saved are named."""
+    """The spec, without a prior that is stated row by row; of objects that cannot be saved, their names."""
     return {
         "symptom": spec.symptom if isinstance(spec.symptom, str) else _symptom_record(spec.symptom),
         "prior": _prior_record(spec.prior),

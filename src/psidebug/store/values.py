@@ -2,13 +2,17 @@
 
 What JSON or Parquet hold by themselves (text, numbers, booleans, dates) is written as it is, for any program to read.
 Other values are written as ``{"type": …, "value": …}``; a column that needs this is JSON text and says so in its field.
+Dataclasses are written as records of their fields.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import json
 import math
+import types
+import typing
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
@@ -79,7 +83,7 @@ _TAGS: dict[str, tuple[Callable[[Any], Json], Callable[[Any], Any]]] = {
 
 
 def as_json(value: Any) -> Json:
-    """The value for ``json.dumps``; of a type that is not known here, its text."""
+    """The value for ``json.dumps``; a value of an unknown type becomes text."""
     value = _python(value)
     if value is None or type(value) in (str, bool, int) or (type(value) is float and math.isfinite(value)):
         return value
@@ -96,10 +100,40 @@ def from_json(written: Json) -> Any:
     return written
 
 
+def record_of(value: Any) -> Json:
+    """A value as plain data; arrays among the fields of a dataclass are left out, they belong in tables."""
+    if dataclasses.is_dataclass(value):
+        parts = {each.name: getattr(value, each.name) for each in dataclasses.fields(value)}
+        return {name: record_of(part) for name, part in parts.items() if not isinstance(part, np.ndarray)}
+    if isinstance(value, Mapping):
+        return {str(name): record_of(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [record_of(each) for each in value]
+    return as_json(value)
+
+
+def read_record(kind: Any, record: Json, **parts: Any) -> Any:
+    """The value of this type that :func:`record_of` wrote, with ``parts``, such as arrays, from the caller.
+
+    Unknown fields of a dataclass are ignored.
+    """
+    inner = typing.get_args(kind)
+    if typing.get_origin(kind) in (types.UnionType, typing.Union):
+        known = [each for each in inner if each is not type(None)]
+        return None if record is None else read_record(known[0] if len(known) == 1 else Any, record, **parts)
+    if typing.get_origin(kind) is tuple:
+        return tuple(read_record(inner[0], each) for each in record)
+    if not dataclasses.is_dataclass(kind):
+        return from_json(record)
+    hints = typing.get_type_hints(kind)
+    names = [each.name for each in dataclasses.fields(kind) if each.name in record and each.name not in parts]
+    return typing.cast(type, kind)(**{name: read_record(hints[name], record[name]) for name in names}, **parts)
+
+
 def column(name: str, values: Iterable[Any], *, text: bool = False) -> tuple[Any, Any]:
     """Field and array of a Parquet column of these values; None is null.
 
-    Without any value the column is one of numbers, or of text if that is said.
+    A column without values is one of numbers, or with ``text`` one of text.
     """
     listed = [_python(value) for value in values]
     kinds = {type(value) for value in listed if value is not None}
@@ -136,7 +170,7 @@ def table_of(columns: Sequence[tuple[Any, Any]]) -> Any:
 
 
 def _python(value: Any) -> Any:
-    """Numpy's numbers, texts, booleans and arrays as Python's; its dates have a precision that Python's lack."""
+    """Numpy's numbers, texts, booleans and arrays as Python's; not its dates, which are more precise than Python's."""
     if isinstance(value, np.ndarray) and value.dtype.kind not in "mM":
         return [_python(each) for each in value]
     return value.item() if isinstance(value, np.generic) and value.dtype.kind in "biufcUS" else value

@@ -28,22 +28,20 @@ import numpy as np
 import numpy.typing as npt
 
 from psidebug.graybox.protocol import Floats, Worlds, solved_once
-from psidebug.graybox.trees.ensemble import SOFTNESS, Ensemble, Points, Trace, trace_at
+from psidebug.graybox.trees.ensemble import SOFTNESS, Ensemble, OfEnsemble, Points, Trace, trace_at
 from psidebug.graybox.trees.passes import Step, add_leaf_sums, added, blocks, shifted
 from psidebug.graybox.trees.profile import Tree
 from psidebug.graybox.trees.weighting import one_hot
 from psidebug.task.task import Task
 
 
-class LeafDerivative:
+class LeafDerivative(OfEnsemble):
     """Linear in the labels, with the leaf refit's scale for small changes."""
 
     name = "leaf_derivative"
 
     def __init__(self, task: Task, ensemble: Ensemble | None = None, *, softness: float = SOFTNESS) -> None:
-        self.ensemble = Ensemble.of(task) if ensemble is None else ensemble
-        self.notes = self.ensemble.profile.notes
-        self.actual = self.ensemble.actual
+        super().__init__(task, ensemble)
         profile = self.ensemble.profile
         self._at = (1.0 - softness) * profile.labels + softness * (1.0 - profile.labels) / (profile.classes - 1)
         self._traced = trace_at(profile, self._at) if softness else self.ensemble.traced
@@ -58,16 +56,11 @@ class LeafDerivative:
         on_labels = profile.weighting.pulled(self._at[:, :, 0], on_weights, pull)
         return np.asarray((on_labels - np.take_along_axis(on_labels, profile.given[None, :], axis=0)).T)
 
-    def margins(self, worlds: Worlds, points: npt.NDArray[np.intp] | None = None) -> Floats:
+    def _margins(self, worlds: Worlds, points: Points) -> Floats:
         """Actual margins plus the tangent of each world."""
-        watched = slice(None) if points is None else points
-        ensemble, classes = self.ensemble, self.ensemble.profile.classes
-
-        def moved(some: Worlds) -> Floats:
-            change = one_hot(some, classes) - ensemble.profile.labels
-            return ensemble.moved(tangent(self._traced, self._at, change, watched), watched)
-
-        return ensemble.in_batches(worlds, watched, moved)
+        profile = self.ensemble.profile
+        change = one_hot(worlds, profile.classes) - profile.labels
+        return self.ensemble.moved(tangent(self._traced, self._at, change, points), points)
 
 
 def tangent(traced: Trace, given: Floats, change: Floats, points: Points) -> Floats:

@@ -12,7 +12,7 @@ model than the user's, so this is where such a pair is refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -83,12 +83,6 @@ class Ensemble:
         classes = np.moveaxis(self._classes(change), (2, 1, 0), (0, 1, 2)) * self.slope[points]
         return np.asarray(self.actual[points] + margins_of(classes, self.right[points]))
 
-    def in_batches(self, worlds: Worlds, points: Points, margins: Callable[[Worlds], Floats]) -> Floats:
-        """The margins (worlds, points, K-1) of all worlds, as many at a time as memory has room for."""
-        at_once = max(NUMBERS_AT_ONCE // max(worlds.shape[1] * self.profile.classes, 1), 1)
-        parts = [margins(worlds[begin : begin + at_once]) for begin in range(0, len(worlds), at_once)]
-        return np.concatenate(parts) if parts else self.actual[points][None][:0]
-
     def gathered(self, weights: Floats) -> Floats:
         """u with Σ_tr weights_tr ∂m_tr = Σ_ct u_ct ∂f_ct, shape (columns, points)."""
         pull = by_class(weights, self.right) * self.slope
@@ -100,6 +94,25 @@ class Ensemble:
 
     def _classes(self, scores: Floats) -> Floats:
         return scores if self.profile.columns > 1 else np.concatenate([np.zeros_like(scores), scores])
+
+
+class OfEnsemble(ABC):
+    """A gray box of an ensemble; ``_margins`` says what other labels do to it."""
+
+    def __init__(self, task: Task, ensemble: Ensemble | None = None) -> None:
+        self.ensemble = Ensemble.of(task) if ensemble is None else ensemble
+        self.notes = self.ensemble.profile.notes
+        self.actual = self.ensemble.actual
+
+    def margins(self, worlds: Worlds, points: npt.NDArray[np.intp] | None = None) -> Floats:
+        """Margins (worlds, points, K-1) of all worlds, as many at a time as memory has room for."""
+        watched = slice(None) if points is None else points
+        at_once = max(NUMBERS_AT_ONCE // max(worlds.shape[1] * self.ensemble.profile.classes, 1), 1)
+        parts = [self._margins(worlds[begin : begin + at_once], watched) for begin in range(0, len(worlds), at_once)]
+        return np.concatenate(parts) if parts else self.actual[watched][None][:0]
+
+    @abstractmethod
+    def _margins(self, worlds: Worlds, points: Points) -> Floats: ...
 
 
 def trace(profile: Profile, name: str) -> Trace:

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from psidebug.graybox.protocol import Floats, Worlds, solved_once
-from psidebug.graybox.trees.ensemble import Ensemble
+from psidebug.graybox.trees.ensemble import Ensemble, OfEnsemble
 from psidebug.graybox.trees.passes import added, blocks, sum_by_leaf
 from psidebug.graybox.trees.profile import Tree
 from psidebug.task.labels import Codes
@@ -27,16 +27,14 @@ from psidebug.task.task import Task
 Rows = npt.NDArray[np.intp] | slice
 
 
-class Leaf:
+class Leaf(OfEnsemble):
     """The paper's coefficient: what a flip does to the leaves it falls in."""
 
     name = "leaf"
     residual = False
 
     def __init__(self, task: Task, ensemble: Ensemble | None = None) -> None:
-        self.ensemble = Ensemble.of(task) if ensemble is None else ensemble
-        self.notes = self.ensemble.profile.notes
-        self.actual = self.ensemble.actual
+        super().__init__(task, ensemble)
         first = (steps[0] for made in self.ensemble.traced.steps for steps in made)
         self._gain: list[Floats] = [  # ρ / (H + λ) by leaf, 0 where no label moves the value
             np.where(step.live & (not tree.fixed), tree.rate / step.divisor, 0.0)[:, 0]
@@ -60,12 +58,8 @@ class Leaf:
         pull *= self.ensemble.traced.labels.weight[:, 0]
         return np.asarray((pull - np.take_along_axis(pull, profile.given[None, :], axis=0)).T)
 
-    def margins(self, worlds: Worlds, points: npt.NDArray[np.intp] | None = None) -> Floats:
-        """Actual margins plus the effects of the labels that differ."""
-        watched = slice(None) if points is None else points
-        return self.ensemble.in_batches(worlds, watched, lambda some: self._margins(some, watched))
-
     def _margins(self, worlds: Worlds, points: Rows) -> Floats:
+        """Actual margins plus the effects of the labels that differ."""
         profile = self.ensemble.profile
         moved = np.flatnonzero((worlds != profile.given).any(axis=0))
         watched = np.arange(profile.test_size)[points]

@@ -24,7 +24,7 @@ from psidebug.changes import Relabel
 from psidebug.errors import UnknownOption
 from psidebug.graybox.protocol import Floats, Worlds
 from psidebug.graybox.trees.adapters import profile_of
-from psidebug.graybox.trees.ensemble import SOFTNESS, Ensemble, trace_at
+from psidebug.graybox.trees.ensemble import SOFTNESS, Ensemble, OfEnsemble, Points, trace_at
 from psidebug.graybox.trees.passes import walk, weighed
 from psidebug.graybox.trees.weighting import one_hot
 from psidebug.task.labels import Codes
@@ -34,25 +34,16 @@ from psidebug.training.trainer import Trainer
 STRUCTURES = 2
 
 
-class LeafRefit:
+class LeafRefit(OfEnsemble):
     """Margins in each world with every leaf value anew; exactly the learner's own for the given labels."""
 
     name = "leaf_refit"
 
-    def __init__(self, task: Task, ensemble: Ensemble | None = None) -> None:
-        self.ensemble = Ensemble.of(task) if ensemble is None else ensemble
-        self.notes = self.ensemble.profile.notes
-
-    def margins(self, worlds: Worlds, points: npt.NDArray[np.intp] | None = None) -> Floats:
+    def _margins(self, worlds: Worlds, points: Points) -> Floats:
         """Walk over the trees with the labels of every world."""
-        watched = slice(None) if points is None else points
-        ensemble, profile = self.ensemble, self.ensemble.profile
-
-        def walked(some: Worlds) -> Floats:
-            scores, _, _ = walk(profile, weighed(profile, one_hot(some, profile.classes)), watched)
-            return ensemble.margins(scores, watched)
-
-        return ensemble.in_batches(worlds, watched, walked)
+        profile = self.ensemble.profile
+        scores, _, _ = walk(profile, weighed(profile, one_hot(worlds, profile.classes)), points)
+        return self.ensemble.margins(scores, points)
 
 
 class LeafRefits:
