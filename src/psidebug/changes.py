@@ -107,7 +107,7 @@ class Drop(Change):
     rows: Positions
 
     def applied(self, data: Data) -> Data:
-        """Without them; ids, weights and metadata follow."""
+        """Without them; ids, weights, metadata and annotations follow."""
         kept = np.setdiff1d(np.arange(len(data.train)), self.rows)
         if len(kept) == 0:
             raise UnknownOption("this change drops every training row: nothing is left to train on.")
@@ -117,7 +117,8 @@ class Drop(Change):
             value = getattr(data, name)
             parts[name] = None if value is None else value[kept]
         about = None if data.metadata is None else take(data.metadata, kept)
-        return replace(data, train=train, metadata=about, **parts)
+        said = None if data.annotations is None else data.annotations.of_rows(kept)
+        return replace(data, train=train, metadata=about, annotations=said, **parts)
 
     def count(self, data: Data) -> int:
         """Rows that go."""

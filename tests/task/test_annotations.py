@@ -55,11 +55,14 @@ def test_minus_one_is_an_answer_where_it_is_a_class() -> None:
 
 
 def test_answers_follow_their_rows() -> None:
-    found = Annotations.of(pd.DataFrame(WIDE), IDS, CLASSES).of_rows(np.array([1, 2]))
+    whole = Annotations.of(pd.DataFrame(WIDE), IDS, CLASSES)
+    found, alone = whole.of_rows(np.array([1, 2])), whole.of_rows(np.array([1]))
+    assert found is not None
+    assert alone is not None
     assert told(found, IDS[1:]) == ANSWERS[2:]
     assert found.answered.tolist() == [True, True]
-    alone = Annotations.of(pd.DataFrame(WIDE), IDS, CLASSES).of_rows(np.array([1]))
     assert alone.names.tolist() == ["bob"]
+    assert alone.of_rows(np.empty(0, dtype=np.intp)) is None
 
 
 @pytest.mark.parametrize(

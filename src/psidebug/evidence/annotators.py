@@ -15,7 +15,7 @@ together, which is drawn to one even rate. Without q (ρ = 0) and with uniform P
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -66,6 +66,47 @@ class AnnotatorFit:
             same = np.logaddexp(same, _log(self.follow) + self.log_look[rows][:, None, :])
         joint = of_truth + same + self.log_answers[rows][:, None, :]
         return np.asarray(np.exp(joint - logsumexp(joint, axis=(1, 2), keepdims=True)))
+
+
+@dataclass(frozen=True, eq=False)
+class Annotated:
+    """Answers, and what is believed of them: what a hypothesis keeps, to learn from a review."""
+
+    annotations: Annotations
+    fit: AnnotatorFit
+    log_probability: Floats = field(repr=False)
+    look: Floats | None = field(default=None, repr=False)
+    possible: Mask | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        annotations: Annotations,
+        log_probability: Floats,
+        look: Floats | None = None,
+        known: Codes | None = None,
+        possible: Mask | None = None,
+    ) -> Annotated:
+        """Fitted; the arguments are those of :func:`fit_annotators`."""
+        fit = fit_annotators(log_probability, annotations, look, known, possible)
+        return cls(annotations, fit, log_probability, look, possible)
+
+    @classmethod
+    def without_predictors(cls, annotations: Annotations, size: int, known: Codes | None = None) -> Annotated:
+        """By the answers alone, with uniform P: for test sets that calibrate nothing."""
+        return cls.of(annotations, np.full((annotations.count, size), -np.log(size)), None, known)
+
+    def after_review(self, known: Codes) -> Annotated:
+        """Fitted again with true labels that a person has settled, -1 elsewhere."""
+        possible = self.possible
+        if possible is not None:
+            possible = possible | (known[:, None] == np.arange(possible.shape[1]))
+        fit = fit_annotators(self.log_probability, self.annotations, self.look, known, possible)
+        return replace(self, fit=fit)
+
+    def over(self, posterior: Floats) -> Floats:
+        """W (N, K): by the answers where a row has any, else as it is."""
+        return np.where(self.annotations.answered[:, None], self.fit.posterior, posterior)
 
 
 def fit_annotators(

@@ -85,11 +85,13 @@ class Annotations:
         """Which training rows (N,) have an answer."""
         return np.bincount(self.rows, minlength=self.count) > 0
 
-    def of_rows(self, kept: Rows) -> Annotations:
-        """Those of the training rows at these positions, which are all rows that are left."""
+    def of_rows(self, kept: Rows) -> Annotations | None:
+        """Those of the training rows at these positions, which are all rows that are left; None if there are none."""
         place = np.full(self.count, -1)
         place[kept] = np.arange(len(kept))
         own = place[self.rows] >= 0
+        if not own.any():
+            return None
         return _sorted(place[self.rows[own]], self.annotators[own], self.codes[own], self.names, len(kept))
 
 
