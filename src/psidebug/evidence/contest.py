@@ -20,6 +20,7 @@ import numpy as np
 from scipy.stats import chi2
 
 from psidebug import policy
+from psidebug.evidence.annotators import Annotated, look_of
 from psidebug.evidence.calibration import Calibrated, calibrate
 from psidebug.evidence.held_out import Floats, LabelPredictions, Mask
 from psidebug.evidence.hypotheses import Hypothesis
@@ -28,6 +29,7 @@ from psidebug.evidence.noise_rates import NoiseFit, even_rates, fit_rates, log_l
 from psidebug.evidence.predictors import Predictors
 from psidebug.slices.conditions import Slice
 from psidebug.slices.find import searchable, slices_by_label_share, slices_by_score
+from psidebug.task.annotations import Annotations
 from psidebug.task.labels import Codes
 from psidebug.task.task import Task
 from psidebug.training.trainer import Trainer
@@ -194,7 +196,21 @@ def compete(
         if not longer.surplus > best.surplus:
             break
         hypotheses.insert(0, longer)
+    if task.data.annotations is not None:
+        hypotheses[0] = _with_answers(contest, hypotheses[0], task.data.annotations)
     return hypotheses
+
+
+def _with_answers(contest: Contest, best: Hypothesis, answers: Annotations) -> Hypothesis:
+    """The best hypothesis, rows with answers judged by these; its evidence is that of the given labels, as before.
+
+    P is by test labels alone, or without the accused slices: a joint fit has learned from the given labels, and these
+    come from the answers.
+    """
+    logs = best.calibrated.train if best.slices else contest.calibrated.train
+    look = look_of(contest.predictions, answers)
+    annotated = Annotated.of(answers, logs, look, contest.labels.known, best.possible)
+    return replace(best, posterior=annotated.over(best.posterior), annotated=annotated)
 
 
 def _proposed(task: Task, p_wrong: Floats, effects: Floats | None) -> list[Slice]:
