@@ -68,4 +68,4 @@ def _has_answered(annotated: Annotated, rows: Rows) -> Mask:
 def _information(joint: Floats) -> Floats:
     """I(k; b) in nats for P(k, b) (n, K, K): H(k) + H(b) - H(k, b)."""
     alone = entr(joint.sum(axis=2)).sum(axis=1) + entr(joint.sum(axis=1)).sum(axis=1)
-    return np.maximum(alone - entr(joint).sum(axis=(1, 2)), 0.0)
+    return np.asarray(np.maximum(alone - entr(joint).sum(axis=(1, 2)), 0.0))
