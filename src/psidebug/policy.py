@@ -161,8 +161,9 @@ MOST_FOLLOW = 0.25
 a limit ρ becomes 0.95 on SemEval, and votes count for nothing. So SemEval had a part in the limit, not in its value."""
 LEAST_ANSWERS = 5
 """Who has given fewer answers is not asked again: too little is known of him. Not measured."""
-MOST_ASKED = 200
-"""Rows that are proposed to be asked again. Not measured."""
+MOST_ASKED, WORTH_ASKING = 200, 0.02
+"""Rows that are proposed to be asked again, at most, and the nats that an answer must be expected to tell. Not
+measured."""
 CONFUSED = 1.0
 """Expected number of wrong answers from which an annotator is said to mark one class as another. Not measured."""
 

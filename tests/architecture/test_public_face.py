@@ -88,7 +88,8 @@ def test_the_door_takes_what_debug_takes() -> None:
 
 DIAGNOSIS = {
     "what was found": {
-        "annotators", "answers", "ask_again", "controls", "corrected", "correction", "curve", "explained", "explanations", "fidelity", "findings", "found",
+        "annotators", "answers", "ask_again",
+        "controls", "corrected", "correction", "curve", "explained", "explanations", "fidelity", "findings", "found",
         "later", "notes", "nothing_to_debug", "order", "p_wrong", "prior", "proposed", "repaired_labels", "settings",
         "slices", "spec", "suspects", "threshold_curve", "verdict",
     },

@@ -119,9 +119,9 @@ def same(one: AnnotatorFindings | None, other: AnnotatorFindings | None) -> None
         parts = (getattr(one, each.name), getattr(other, each.name))
         if each.name == "answers":
             for name in ("rows", "annotators", "codes", "names", "count"):
-                np.testing.assert_array_equal(*(getattr(part, name) for part in parts), err_msg=name)
+                np.testing.assert_array_equal(getattr(parts[0], name), getattr(parts[1], name), err_msg=name)
         else:
-            np.testing.assert_array_equal(*parts, err_msg=each.name)
+            np.testing.assert_array_equal(parts[0], parts[1], err_msg=each.name)
 
 
 def test_a_saved_run_keeps_them_and_diagnoses_again(found: psidebug.Diagnosis, tmp_path: Path) -> None:

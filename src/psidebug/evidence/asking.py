@@ -51,7 +51,7 @@ def ask_again(annotated: Annotated, settled: Mask | None = None) -> Questions:
     unasked = right[np.arange(len(rows)), best] >= 0  # everybody has answered the others
     rows, whom, joint, right = rows[unasked], able[best[unasked]], joint[unasked], right[unasked, best[unasked]]
     gain = _information(np.einsum("nkg,ngb->nkb", joint, fit.confusions[whom]))
-    order = np.lexsort((rows, -gain))
+    order = np.lexsort((rows, -gain))[: int((gain >= policy.WORTH_ASKING).sum())]
     return Questions(rows[order], whom[order], right[order], gain[order])
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from psidebug.findings.effects import Floats
+from psidebug.findings.effects import Floats, counted
 from psidebug.task.annotations import Annotations
 from psidebug.task.labels import Codes, Encoding, quoted
 
@@ -62,8 +62,9 @@ class AnnotatorFindings:
         return np.lexsort((np.arange(len(self.names)), -self.error_rate, -self.low))
 
     def told(self, annotator: int, encoding: Encoding) -> str:
-        """How one annotator errs, in words: a17 marks 'coast' as 'open country', 31%."""
-        name, errs = self.names[annotator], f"errs in {self.error_rate[annotator]:.0%} of {self.counts[annotator]:,}"
+        """How one annotator errs, in words: a17 errs in 20% of 50 answers; marks 'coast' as 'open country', 31%."""
+        given = counted(int(self.counts[annotator]), "answer")
+        name, errs = self.names[annotator], f"errs in {self.error_rate[annotator]:.0%} of {given}"
         true, said = int(self.marks[annotator]), int(self.confused_as[annotator])
         if true == NOBODY:
             return f"{name} {errs}"
