@@ -154,7 +154,8 @@ RATE_ELSEWHERE = 0.001
 
 ANNOTATOR_PSEUDO_COUNT, COMMON_PSEUDO_COUNT = 20.0, 10.0
 """Answers of each class with which an annotator is drawn to all others, and all others to one even rate. The first was
-measured on LabelMe: 20 and 50 are equal there, 5 is worse; the second was not measured."""
+measured: on LabelMe 5, 20 and 50 differ by 0.01 in log loss, and on the rules of YouTube and SemEval, which were looked
+at too, 20 and 50 are better than 5. The second was not measured."""
 MOST_FOLLOW = 0.25
 """The most that ρ may be, the share of rows that are answered by their look alone. Measured: on LabelMe ρ is learned as
 0.23, and log loss falls from 0.43 (ρ = 0) to 0.24. Votes of rules follow from the text, so q explains them all: without

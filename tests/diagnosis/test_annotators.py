@@ -182,3 +182,20 @@ def test_a_frame_of_polars_has_no_text_for_nothing(answered: Crowd) -> None:
     assert isinstance(frame, pl.DataFrame)
     assert set(frame["annotator"]) == {*ERRORS, "eve"}
     assert "None" not in frame["marks"].to_list()
+
+
+def test_a_class_with_hardly_any_test_rows_is_possible_where_an_annotator_says_it(answered: Crowd) -> None:
+    """Three of four annotators say "odd" of ten rows labelled "good"; the test set has one such row."""
+    truth, wide = answered.truth.astype(object), answered.wide.astype(object)
+    odd = np.flatnonzero(answered.labels == "good")[:10]
+    wide.loc[odd, ["ann", "bob", "cid"]] = "odd"
+    wide.loc[odd, "dan"] = "good"
+    labels, tests = answered.labels.astype(object), answered.planted.y_test.astype(object)
+    labels[np.flatnonzero(truth == "bad")[0]] = tests[0] = "odd"
+    found = debugged(answered, y_train=labels, y_test=tests, annotations=wide)
+    told = found.findings.annotators
+    assert told is not None
+    code = found.found.encoding.classes.index("odd")
+    own = [p_wrong for row in odd.tolist() for _, said, p_wrong in told.of_row(row) if said == code]
+    assert len(own) == 30
+    assert max(own) < 1.0, "it was ruled out, whatever they said"

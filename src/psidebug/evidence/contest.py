@@ -205,11 +205,12 @@ def _with_answers(contest: Contest, best: Hypothesis, answers: Annotations) -> H
     """The best hypothesis, rows with answers judged by these; its evidence is that of the given labels, as before.
 
     P is by test labels alone, or without the accused slices: a joint fit has learned from the given labels, and these
-    come from the answers.
+    come from the answers. A class with hardly any test rows is possible where an annotator says it.
     """
     logs = best.calibrated.train if best.slices else contest.calibrated.train
     look = look_of(contest.predictions, answers)
-    annotated = Annotated.of(answers, logs, look, contest.labels.known, best.possible)
+    possible = None if best.possible is None else best.possible | answers.said(contest.task.encoding.size)
+    annotated = Annotated.of(answers, logs, look, contest.labels.known, possible)
     return replace(best, posterior=annotated.over(best.posterior), annotated=annotated)
 
 

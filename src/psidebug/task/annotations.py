@@ -85,6 +85,12 @@ class Annotations:
         """Which training rows (N,) have an answer."""
         return np.bincount(self.rows, minlength=self.count) > 0
 
+    def said(self, size: int) -> npt.NDArray[np.bool_]:
+        """Which of K classes somebody says of each training row, (N, K)."""
+        found = np.zeros((self.count, size), dtype=bool)
+        found[self.rows, self.codes] = True
+        return found
+
     def of_rows(self, kept: Rows) -> Annotations | None:
         """Those of the training rows at these positions, which are all rows that are left; None if there are none."""
         place = np.full(self.count, -1)

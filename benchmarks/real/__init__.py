@@ -1,0 +1,1 @@
+"""Psi on label errors that nobody planted."""
