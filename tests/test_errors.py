@@ -94,6 +94,7 @@ RAISES: dict[type[errors.PsiError], Callable[[Planted], dict[str, Any]]] = {
     errors.DuplicateIds: lambda p: {"rows": [0] * 120},
     errors.UnknownRow: lambda p: {"bugs": [1000]},
     errors.NotMisclassified: lambda p: {"bugs": range(80)},
+    errors.InvalidAnnotations: lambda p: {"annotations": [["ugly"]] * 120},
     errors.InvalidWeights: lambda p: {"sample_weight": [-1] * 120},
     errors.InvalidPrior: lambda p: {"prior": 1.5},
     errors.InvalidSymptom: lambda p: {"symptom": misclassified(1000)},

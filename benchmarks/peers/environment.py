@@ -21,6 +21,7 @@ import pooch
 
 PACKAGES: Mapping[str, str] = {
     "cleanlab": "cleanlab>=2.9",
+    "crowdkit": "crowd-kit>=1.4",
     "pydvl": "pyDVL>=0.10",
     "catboost": "catboost>=1.2",
     "datascope": "datascope>=0.0.32",

@@ -111,7 +111,7 @@ class Drop(Change):
     rows: Positions
 
     def applied(self, data: Data) -> Data:
-        """Without them; ids, weights and metadata follow."""
+        """Without them; ids, weights, metadata and annotations follow."""
         kept = np.setdiff1d(np.arange(len(data.train)), self.rows)
         if len(kept) == 0:
             raise UnknownOption("this change drops every training row: nothing is left to train on.")
@@ -121,7 +121,8 @@ class Drop(Change):
             value = getattr(data, name)
             parts[name] = None if value is None else value[kept]
         about = None if data.metadata is None else take(data.metadata, kept)
-        return replace(data, train=train, metadata=about, **parts)
+        said = None if data.annotations is None else data.annotations.of_rows(kept)
+        return replace(data, train=train, metadata=about, annotations=said, **parts)
 
     def count(self, data: Data) -> int:
         """Rows that go."""
@@ -163,6 +164,7 @@ class Join(Change):
             rows=array_of([*data.rows.tolist(), *(("test row", int(row)) for row in self.rows)]),
             given_labels=data.encoding.decode(codes),
             metadata=None,
+            annotations=None,
             sample_weight=None if weights is None else np.append(weights, np.full(count, weights.mean())),
             known=np.append(known, np.ones(count, dtype=bool)),
             came=np.append(came, test.codes),

@@ -16,6 +16,7 @@
     │   ├── UnknownRow            a row was named that does not exist
     │   ├── NotMisclassified      a test row was named as a bug, but the classifier is right about it
     │   ├── InvalidWeights        sample weights that are no weights, or that the learner cannot take
+    │   ├── InvalidAnnotations    a table of answers that cannot be read as one
     │   ├── InvalidPrior          not a probability, or of the wrong length
     │   ├── InvalidSymptom        the symptom cannot be stated on this task
     │   ├── InvalidVerdicts       verdicts made elsewhere that do not fit the run
@@ -96,6 +97,10 @@ class NotMisclassified(InputError):
 
 class InvalidWeights(InputError):
     """Sample weights that are no weights, or that the learner cannot take."""
+
+
+class InvalidAnnotations(InputError):
+    """A table of answers that cannot be read as one."""
 
 
 class InvalidPrior(InputError):

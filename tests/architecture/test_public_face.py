@@ -52,6 +52,7 @@ def test_debug_takes_its_data_in_order_and_its_options_by_name() -> None:
         "y_validation": None,
         "sample_weight": None,
         "metadata": None,
+        "annotations": None,
         "known": None,
         "symptom": "log_loss",
         "prior": None,
@@ -87,6 +88,7 @@ def test_the_door_takes_what_debug_takes() -> None:
 
 DIAGNOSIS = {
     "what was found": {
+        "annotators", "answers", "ask_again",
         "controls", "corrected", "correction", "curve", "explained", "explanations", "fidelity", "findings", "found",
         "later", "notes", "nothing_to_debug", "order", "p_wrong", "prior", "proposed", "repaired_labels", "settings",
         "slices", "spec", "suspects", "threshold_curve", "verdict",

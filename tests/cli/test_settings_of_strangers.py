@@ -18,7 +18,7 @@ from tests.cli.folder import Ran, fill, psi
 
 DEBUG = ("debug", "train.csv", "test.csv", "--label", "label", "--id", "id")
 FLAG_ONLY = {("debug", "trust_pickle"), ("apply", "overwrite"), ("review", "listen")}
-READ = {("debug", "model"), ("debug", "validation"), ("verify", "rows")}
+READ = {("debug", "annotations"), ("debug", "model"), ("debug", "validation"), ("verify", "rows")}
 """Options with paths that are only read."""
 ARGUMENTS = {
     "debug": DEBUG[1:],

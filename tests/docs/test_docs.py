@@ -68,6 +68,16 @@ def test_how_it_works_can_be_followed(capsys: pytest.CaptureFixture[str]) -> Non
     assert "33 worlds passed both" in printed
 
 
+def test_the_page_about_annotators_can_be_followed(capsys: pytest.CaptureFixture[str]) -> None:
+    (example,) = blocks("docs/annotators.md", "python")
+    names: dict[str, Any] = {}
+    exec(compile(example, "docs/annotators.md", "exec"), names)
+    first = names["diagnosis"].annotators.iloc[0]
+    assert (first["annotator"], first["marks"], first["as"]) == ("dan", "malignant", "benign")
+    assert len(names["diagnosis"].ask_again) > 0
+    assert "p_wrong" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8")):

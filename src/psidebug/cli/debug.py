@@ -25,6 +25,7 @@ LEARNERS = ["logistic", "boosting", "lightgbm", "xgboost", "forest"]
 MANY_CLASSES = 40
 """From so many classes on there is a warning before the work: it takes long, and may be a mistake."""
 ARGUMENT = re.compile(r"\b([Xy])_(train|test|validation)\b")
+ANSWERS = re.compile(r"\bannotations\b")
 table_type = click.Path(allow_dash=True, path_type=Path)
 
 
@@ -34,6 +35,12 @@ table_type = click.Path(allow_dash=True, path_type=Path)
 @click.option("--label", metavar="COLUMN", required=True, help="The column with the classes.")
 @click.option("--id", "id_", metavar="COLUMN", help="The column with row ids, used in every result.")
 @click.option("--validation", metavar="FILE", type=table_type, help="Held-out rows, only used to report the effect.")
+@click.option(
+    "--annotations",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Answers of several annotators: an id column and a column for each, or id, annotator and label.",
+)
 @click.option("--text", metavar="COLUMN", multiple=True, help="A text column; long text columns are detected.")
 @click.option("--image", metavar="COLUMN", help="A column with pictures or their paths; shown, not learned from.")
 @click.option("--ignore", metavar="COLUMN", multiple=True, help="Hide a column from the model; slices still see it.")
@@ -85,6 +92,7 @@ def debug(
     label: str,
     id_: str | None,
     validation: Path | None,
+    annotations: Path | None,
     text: tuple[str, ...],
     image: str | None,
     ignore: tuple[str, ...],
@@ -115,7 +123,9 @@ def debug(
     roles = Roles(label, id_, text, image, ignore)
     with output.progress() as tick:
         tick("reading", 0, 1)
-        inputs = inputs_from(train, test, validation, roles, learner=learner, model=given, seed=seed)
+        inputs = inputs_from(
+            train, test, validation, roles, learner=learner, model=given, annotations=annotations, seed=seed
+        )
         if output.verbose:
             for line in inputs.built:
                 click.echo(f"psi: {line}", err=True)
@@ -165,6 +175,8 @@ def _in_words_of_files(files: Mapping[str, str | None]) -> Iterator[None]:
         yield
     except PsiError as error:
         said = ARGUMENT.sub(named, str(error))
+        if files.get("annotations"):
+            said = ANSWERS.sub(str(files["annotations"]), said)
         if said == str(error):
             raise
         raise type(error)(said) from error

@@ -17,9 +17,9 @@ from psidebug.cli.tables import counted, records
 from psidebug.findings.answers import Answers
 from psidebug.task.labels import quoted
 
-SUSPECTS_SHOWN, SLICES_SHOWN = 8, 5
+SUSPECTS_SHOWN, SLICES_SHOWN, ANNOTATORS_SHOWN = 8, 5, 5
 INDENT = 2
-NUMBERS = ("wrong", "PS")
+NUMBERS = ("wrong", "PS", "right")
 """Names of columns that are aligned to the right."""
 
 
@@ -42,6 +42,7 @@ def show(console: Console, found: Answers, *, built: Sequence[str]) -> None:
             for each in shown
         ]
         console.print(table_of(rows, ("row", "given", "proposed", *NUMBERS)))
+    _show_annotators(console, found)
     errors = _errors(found)
     if errors:
         heading(console, "Error before and after")
@@ -73,6 +74,7 @@ def as_data(found: Answers) -> dict[str, Any]:
         "suspects": records(found.suspects)[:100],
         "suspects_in_all": len(found.order),
         "settings": dict(found.settings),
+        **_annotators_as_data(found),
     }
 
 
@@ -110,6 +112,28 @@ def _show_slices(console: Console, found: Answers) -> None:
             f"{each['suspects']:.0%} of them suspects; correcting them takes the test error from {before:.3f} to "
             f"{each['test_error']:.3f}",
         )
+
+
+def _show_annotators(console: Console, found: Answers) -> None:
+    """Who errs most and how, and the first rows to ask again."""
+    told = found.found.annotators
+    if told is None:
+        return
+    heading(console, f"Annotators, {len(told.names):,} with {counted(len(told.answers), 'answer')}")
+    for annotator in told.most_wrong_first[:ANNOTATORS_SHOWN].tolist():
+        say(console, told.told(annotator, found.found.encoding))
+    asked = records(found.ask_again)[:ANNOTATORS_SHOWN]
+    if asked:
+        heading(console, f"Ask again, {counted(len(told.ask_rows), 'row')}")
+        rows = [(str(each["row"]), str(each["annotator"]), f"{each['right']:.2f}") for each in asked]
+        console.print(table_of(rows, ("row", "whom", "right")))
+
+
+def _annotators_as_data(found: Answers) -> dict[str, Any]:
+    """Nothing without answers of annotators."""
+    if found.found.annotators is None:
+        return {}
+    return {name: records(getattr(found, name))[:100] for name in ("annotators", "answers", "ask_again")}
 
 
 def _errors(found: Answers) -> list[tuple[str, tuple[float, float]]]:

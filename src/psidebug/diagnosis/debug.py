@@ -35,6 +35,7 @@ def debug(
     y_validation: Any = None,
     sample_weight: Any = None,
     metadata: Any = None,
+    annotations: Any = None,
     known: Any = None,
     symptom: str | Symptom = "log_loss",
     prior: float | npt.ArrayLike | Mapping[str, Mapping[Any, float]] | Prior | None = None,
@@ -67,6 +68,11 @@ def debug(
     metadata
         A table with one row per training row, of columns that the model never saw (source, annotator, date), in which
         to look for what the suspects have in common.
+    annotations
+        What several annotators said about the training rows, people or labelling rules: a table with a column for each
+        of them and a line for each training row (or ids in a column ``row``), or one with the columns ``row``,
+        ``annotator`` and ``label``. Empty cells are no answers. Rows with answers are then judged by these, not by the
+        label in ``y_train``; see ``Diagnosis.annotators``, ``answers`` and ``ask_again``.
     known
         Labels that are facts, since a person has settled them: training rows (ids) that are right as they are, or a
         mapping from ids to the right labels. They are trained on, and are neither suspects nor changed; what they came
@@ -124,6 +130,7 @@ def debug(
             y_validation=y_validation,
             sample_weight=sample_weight,
             metadata=metadata,
+            annotations=annotations,
             known=known,
             seed=seed,
         )

@@ -18,6 +18,7 @@ from psidebug.diagnosis.find import find
 from psidebug.diagnosis.named_options import check_spec
 from psidebug.diagnosis.repair import Correction
 from psidebug.diagnosis.session import Session, reopened, settled
+from psidebug.diagnosis.who_errs import annotator_findings
 from psidebug.errors import NotMisclassified, UnknownOption
 from psidebug.evidence.hypotheses import Hypothesis
 from psidebug.findings.answers import Answers
@@ -213,7 +214,9 @@ class Diagnosis(Answers):
         notes = self.notes if AFTER_REVIEW in self.notes else (*self.notes, AFTER_REVIEW)
         return replace(
             self,
-            found=replace(self.found, labels=labels, notes=notes),
+            found=replace(
+                self.found, labels=labels, notes=notes, annotators=annotator_findings(task, hypotheses, known)
+            ),
             live=replace(session, hypotheses=hypotheses, unreviewed=unreviewed, known=known),
         )
 

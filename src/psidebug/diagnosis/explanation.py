@@ -81,7 +81,7 @@ def explain(
     Rows are ordered by PS × ``p_wrong``, where ``p_wrong`` (N,) says by other evidence how likely each label is wrong,
     or by PS alone; a label with p_wrong = 0 is never corrected. The gray box says how many of the first should be
     enough; retraining, at most ``budget`` times, says how many are, and which of those can be left out.
-    ``test_probability`` (K,) is what an independent labeller says about this test row.
+    ``test_probability`` (K,) is what the calibrated predictors say about this test row.
     """
     task = prover.task
     check_row(task, row)
@@ -169,26 +169,26 @@ def _doubt(
     smallest: SmallestCorrection | None,
     causes: int,
     p_wrong: Floats | None,
-    labeller: Floats | None,
+    said: Floats | None,
 ) -> str | None:
     """A sentence if the test label may be the wrong one.
 
-    A clear word of the labeller decides. Otherwise it is doubted if many training labels that are probably right must
+    What the predictors say clearly decides. Otherwise it is doubted if many training labels that are probably right must
     change, or if changing many, or all causes, brings the point not half of the way to the boundary. Without other
     evidence that says nothing: where a slice is mislabelled, half of the bugs take many corrections either way.
     """
-    if labeller is None and p_wrong is None:
+    if said is None and p_wrong is None:
         return None
     task, code = search.task, search.task.test.codes[search.row]
     classes, rows = task.encoding.classes, len(task.train)
     many = max(policy.MANY_SHARE * rows, policy.MANY)
     reason = None
-    if labeller is not None and labeller[code] < policy.DISBELIEVED:
-        other = int(labeller.argmax())
+    if said is not None and said[code] < policy.DISBELIEVED:
+        other = int(said.argmax())
         reason = (
-            f"an independent labeller gives it {labeller[code]:.2f}, and {quoted(classes[other])} {labeller[other]:.2f}"
+            f"predictors that never saw it give it {said[code]:.2f}, and {quoted(classes[other])} {said[other]:.2f}"
         )
-    elif labeller is not None and labeller[code] > 0.5:
+    elif said is not None and said[code] > 0.5:
         return None
     elif smallest is not None and smallest.size > many:
         if p_wrong is None or p_wrong[smallest.positions].mean() < 0.5:

@@ -24,6 +24,7 @@ from psidebug.diagnosis.proof import Prover
 from psidebug.diagnosis.repair import Correction, best_of, enough_evidence, retrained
 from psidebug.diagnosis.session import Session
 from psidebug.diagnosis.verdict import notes_on_classes, notes_on_estimates, verdict
+from psidebug.diagnosis.who_errs import annotator_findings
 from psidebug.errors import InferenceError, NoWorldWithout, SymptomAbsent
 from psidebug.evidence.contest import compete
 from psidebug.evidence.hypotheses import Hypothesis
@@ -123,6 +124,7 @@ def _one_round(task: Task, spec: Spec, origin: Origin, more: dict[str, str], tic
         controls=controls,
         curve=curve,
         fidelity=measured,
+        annotators=annotator_findings(task, hypotheses, _facts(task)),
         test_probabilities=_test_probabilities(hypotheses),
     )
     session = Session(task, box, prover, phi, estimates, tuple(hypotheses), tried=tuple(tried), known=_facts(task))
@@ -147,6 +149,7 @@ def _nothing_to_debug(task: Task, spec: Spec, origin: Origin, tick: Progress) ->
         display=spec.display,
         frames=library_for(task.train.features),
         explanations=found_explanations(task, hypotheses, ()),
+        annotators=annotator_findings(task, hypotheses, _facts(task)),
         test_probabilities=_test_probabilities(hypotheses),
     )
     return findings, Session(task, None, hypotheses=tuple(hypotheses), known=_facts(task))

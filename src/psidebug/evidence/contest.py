@@ -20,6 +20,7 @@ from functools import cached_property
 import numpy as np
 
 from psidebug import policy
+from psidebug.evidence.annotators import Annotated, look_of
 from psidebug.evidence.calibration import Calibrated, calibrate, chance
 from psidebug.evidence.held_out import Floats, LabelPredictions, Mask
 from psidebug.evidence.hypotheses import Hypothesis
@@ -36,6 +37,7 @@ from psidebug.evidence.noise_rates import NoiseFit, even_rates, fit_rates, log_l
 from psidebug.evidence.predictors import Predictors
 from psidebug.slices.conditions import Slice
 from psidebug.slices.find import searchable, slices_by_label_share, slices_by_score
+from psidebug.task.annotations import Annotations
 from psidebug.task.labels import Codes
 from psidebug.task.task import Task
 from psidebug.training.trainer import Trainer
@@ -235,7 +237,22 @@ def compete(
             break
         hypotheses.insert(0, longer)
     hypotheses[0] = with_repaired_labels(contest, hypotheses[0], first)
+    if task.data.annotations is not None:
+        hypotheses[0] = _with_answers(contest, hypotheses[0], task.data.annotations)
     return hypotheses
+
+
+def _with_answers(contest: Contest, best: Hypothesis, answers: Annotations) -> Hypothesis:
+    """The best hypothesis, rows with answers judged by these; its evidence is that of the given labels, as before.
+
+    P is by test labels alone, or without the accused slices: a joint fit has learned from the given labels, and these
+    come from the answers. A class with hardly any test rows is possible where an annotator says it.
+    """
+    logs = best.calibrated.train if best.slices else contest.calibrated.train
+    look = look_of(contest.predictions, answers)
+    possible = None if best.possible is None else best.possible | answers.said(contest.task.encoding.size)
+    annotated = Annotated.of(answers, logs, look, contest.labels.known, possible)
+    return replace(best, posterior=annotated.over(best.posterior), annotated=annotated)
 
 
 def _proposed(task: Task, p_wrong: Floats, effects: Floats | None) -> list[Slice]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from psidebug import policy
+from psidebug.evidence.annotators import Annotated
 from psidebug.evidence.calibration import Calibrated
 from psidebug.evidence.held_out import Floats, Mask, Rows
 from psidebug.evidence.noise_rates import fit_rates
@@ -44,6 +45,8 @@ class Hypothesis:
     """Nats for each row that rates which differ between classes had to gain."""
     follow: float | None = None
     """ρ: the share of labels that follow the look of their row; None if none may."""
+    annotated: Annotated | None = field(default=None, repr=False)
+    """The answers of annotators, where the posterior is by them."""
 
     @property
     def surplus(self) -> float:
@@ -105,7 +108,9 @@ class Hypothesis:
         for cell in np.unique(cells[(known >= 0) & ~(self.stated & (self.groups == 0))]):
             own = cells == cell
             posterior[own] = _moved(posterior[own], self.posterior[own], int(cell % size), known[own])
-        return replace(self, posterior=posterior, rates=tuple(rates))
+        annotated = None if self.annotated is None else self.annotated.after_review(known)
+        posterior = posterior if annotated is None else annotated.over(posterior)
+        return replace(self, posterior=posterior, rates=tuple(rates), annotated=annotated)
 
 
 def _moved(posterior: Floats, before: Floats, given: int, known: Codes) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from psidebug.findings.annotators import AnnotatorFindings
 from psidebug.findings.effects import Controls, ErrorRate, PairedErrors, Verification
 from psidebug.findings.findings import (
     Causes,
@@ -18,6 +19,7 @@ from psidebug.findings.findings import (
 )
 
 __all__ = [
+    "AnnotatorFindings",
     "Causes",
     "Controls",
     "Curve",

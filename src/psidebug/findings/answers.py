@@ -7,7 +7,15 @@ from functools import cached_property
 from typing import Any, TypeVar, cast
 
 from psidebug.findings.findings import Findings
-from psidebug.findings.frames import curve_frame, explanations_frame, slices_frame, suspects_frame
+from psidebug.findings.frames import (
+    annotators_frame,
+    answers_frame,
+    ask_again_frame,
+    curve_frame,
+    explanations_frame,
+    slices_frame,
+    suspects_frame,
+)
 
 T = TypeVar("T")
 
@@ -93,3 +101,28 @@ class Answers:
     def threshold_curve(self) -> Any:
         """Data frame of :attr:`curve`; None when there is nothing to debug."""
         return curve_frame(self.found)
+
+    @cached_property
+    def annotators(self) -> Any:
+        """Data frame of who errs and how, who errs most first; None without ``annotations``.
+
+        ``error_rate`` is the expected share of wrong ``answers``, with a 95% interval (``low``, ``high``). The error
+        made most often ``marks`` one class ``as`` another, in a ``share`` of the answers on rows of that class.
+        """
+        return annotators_frame(self.found)
+
+    @cached_property
+    def answers(self) -> Any:
+        """Data frame of every answer, the likeliest wrong first: ``row``, ``annotator``, ``label``, ``p_wrong`` and
+        the ``consensus`` about the row; None without ``annotations``.
+        """
+        return answers_frame(self.found)
+
+    @cached_property
+    def ask_again(self) -> Any:
+        """Data frame of rows to ask again, those most worth it first; None without ``annotations``.
+
+        The ``annotator`` is the one who is likeliest ``right`` about that ``row`` and has not answered it; ``gain`` is
+        what the answer is expected to tell about the true label, in nats.
+        """
+        return ask_again_frame(self.found)

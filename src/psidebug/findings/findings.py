@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from psidebug.display import Display
+from psidebug.findings.annotators import AnnotatorFindings
 from psidebug.findings.effects import Controls, ErrorRate, Floats, Mask, Verification
 from psidebug.graybox.fidelity import Fidelity
 from psidebug.priors import Prior
@@ -264,6 +265,8 @@ class Findings:
     """Why no bug has causes, as a part of a sentence; None if some have, or there are no bugs."""
     rounds: tuple[Round, ...] = ()
     """The rounds after this one."""
+    annotators: AnnotatorFindings | None = field(default=None, repr=False)
+    """Who errs and how; None if no answers of annotators were given."""
     test_probabilities: Floats | None = field(default=None, repr=False)
     """What the predictors of the best explanation, calibrated, say about the test rows (M, K); None without one."""
 

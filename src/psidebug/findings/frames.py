@@ -72,6 +72,53 @@ def curve_frame(findings: Findings) -> Any:
     return _frame(columns, findings.frames)
 
 
+def annotators_frame(findings: Findings) -> Any:
+    """Every annotator, who errs most first; None without answers of annotators."""
+    found = findings.annotators
+    if found is None:
+        return None
+    order, decode = found.most_wrong_first, findings.encoding.decode
+    columns = {"annotator": found.names[order], "answers": found.counts[order]}
+    columns |= {name: getattr(found, name)[order] for name in ("error_rate", "low", "high")}
+    for name, codes in (("marks", found.marks[order]), ("as", found.confused_as[order])):
+        columns[name] = np.array(
+            [None if code < 0 else label for code, label in zip(codes, decode(codes).tolist(), strict=True)],
+            dtype=object,
+        )
+    return _frame(columns | {"share": found.share[order]}, findings.frames)
+
+
+def answers_frame(findings: Findings) -> Any:
+    """Every answer, the likeliest wrong first; None without answers of annotators."""
+    found = findings.annotators
+    if found is None:
+        return None
+    answers, order = found.answers, np.argsort(-found.p_wrong, kind="stable")
+    rows, decode = answers.rows[order], findings.encoding.decode
+    columns = {
+        "row": findings.labels.rows[rows],
+        "annotator": found.names[answers.annotators[order]],
+        "label": decode(answers.codes[order]),
+        "p_wrong": found.p_wrong[order],
+        "consensus": decode(found.consensus[rows]),
+    }
+    return _frame(columns, findings.frames)
+
+
+def ask_again_frame(findings: Findings) -> Any:
+    """Rows to ask again, those most worth it first; None without answers of annotators."""
+    found = findings.annotators
+    if found is None:
+        return None
+    columns = {
+        "row": findings.labels.rows[found.ask_rows],
+        "annotator": found.names[found.ask_whom],
+        "right": found.ask_right,
+        "gain": found.ask_gain,
+    }
+    return _frame(columns, findings.frames)
+
+
 def _columns(values: Sequence[Any], kind: type) -> dict[str, Any]:
     """The plain fields of values of this dataclass as columns; label and marks of a slice are not among them."""
     plain = {each.name: KINDS[str(each.type)] for each in fields(kind) if str(each.type) in KINDS}

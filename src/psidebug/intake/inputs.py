@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from psidebug.errors import LearnerMismatch
+from psidebug.intake.answers import read_answers
 from psidebug.intake.mixed import NAMES, learner_for
 from psidebug.intake.plan import Plan, plan_for
 from psidebug.intake.splits import Part, Roles, feature_names, ids_of, metadata_like, metadata_of, read_parts
@@ -43,6 +44,8 @@ class Inputs:
     """What was built, in a few lines; empty if a model was given."""
     source: Mapping[str, Any]
     """For the saved run: names of files and columns."""
+    answers: Any = None
+    """Of annotators, a table for ``debug``; None if no file was given."""
 
     def arguments(self) -> dict[str, Any]:
         """The data as arguments of ``debug`` and ``Task.of``."""
@@ -58,6 +61,8 @@ class Inputs:
         if self.validation is not None:
             found["X_validation"] = self._features(self.validation)
             found["y_validation"] = _array(self.validation.labels)
+        if self.answers is not None:
+            found["annotations"] = self.answers
         return found
 
     @cached_property
@@ -88,6 +93,7 @@ def inputs_from(
     *,
     learner: str = "logistic",
     model: Any = None,
+    annotations: File | None = None,
     seed: int = 0,
 ) -> Inputs:
     """Read the files and, unless a model is given, build a learner for their columns."""
@@ -119,7 +125,11 @@ def inputs_from(
         "ignored": list(roles.ignored),
         "learner": learner if model is None else "given",
     }
-    return Inputs(made, *parts, roles, features, kept, built, source)
+    if annotations is None:
+        return Inputs(made, *parts, roles, features, kept, built, source)
+    answers = read_answers(annotations, roles, ids=ids_of(parts[0], roles), labels=parts[0].labels)
+    source["annotations"] = Path(annotations).name
+    return Inputs(made, *parts, roles, features, kept, built, source, answers)
 
 
 def _place_of(train: File) -> dict[str, str]:

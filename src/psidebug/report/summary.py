@@ -10,7 +10,13 @@ import narwhals as nw
 import numpy as np
 
 from psidebug.findings import Causes, Findings, Predictions
-from psidebug.findings.frames import explanations_frame, slices_frame, suspects_frame
+from psidebug.findings.frames import (
+    annotators_frame,
+    ask_again_frame,
+    explanations_frame,
+    slices_frame,
+    suspects_frame,
+)
 from psidebug.report.effects import (
     Plain,
     confusion_of,
@@ -30,6 +36,8 @@ SCHEMA = 3
 """Version of the summary's form; it rises when a field changes its meaning."""
 SUSPECTS, BUGS, CAUSES = 2_000, 10, 6
 """Suspects and bugs that are shown by default, and the causes of each bug."""
+ANNOTATORS, ASKED = 200, 50
+"""Annotators that are shown, and rows to ask again."""
 CELLS_OF_A_SUSPECT, LETTERS_OF_A_SUSPECT, LETTERS_OF_A_CAUSE = 5, 160, 360
 ROOM, MARKUP = 1_100_000, 40
 """Characters of all rows, so that the page stays below 3 MB, and what the markup of each piece of a row costs."""
@@ -66,6 +74,8 @@ class Summary:
     origin: Plain
     """Version of Psi, seed, versions of libraries, fingerprint; when it was saved, and the names of the files."""
     notes: list[str]
+    annotators: Plain | None
+    """Who errs and how, and rows to ask again; None without answers of annotators."""
     rounds: list[Plain]
     """Later rounds: their verdicts, and the numbers of labels that they correct."""
 
@@ -114,6 +124,7 @@ def summarise(
             "files": origin.files,
         },
         notes=[plain_text(note) for note in findings.notes],
+        annotators=_annotators(findings),
         rounds=[{"verdict": plain_text(one.verdict), "corrected": one.corrected} for one in findings.rounds],
     )
 
@@ -124,6 +135,20 @@ def _slices(findings: Findings) -> list[Plain]:
     for line, one in zip(found, findings.slices, strict=True):
         line |= {"condition": plain_text(one.condition), "proved": one.proved}
     return found
+
+
+def _annotators(findings: Findings) -> Plain | None:
+    found = findings.annotators
+    if found is None:
+        return None
+    return {
+        "answers": len(found.answers),
+        "rows": int(found.answers.answered.sum()),
+        "annotators": records(annotators_frame(findings))[:ANNOTATORS],
+        "in_all": len(found.names),
+        "ask_again": records(ask_again_frame(findings))[:ASKED],
+        "asked_in_all": len(found.ask_rows),
+    }
 
 
 def chosen_bugs(explained: Sequence[Causes], predictions: Predictions, most: int) -> list[Causes]:

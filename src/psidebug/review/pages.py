@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from jinja2 import Environment, PackageLoader
 
+from psidebug.findings import Findings
 from psidebug.report.page import environment_of
 from psidebug.report.plots import CONFIG, nominal, quantitative
 from psidebug.report.rows import views
@@ -131,9 +132,21 @@ def item(desk: Desk, wanted: Filter, at: int | None, visitor: Visitor) -> dict[s
         **numbers,
         "verdict": verdict,
         "verdict_told": told(verdict),
+        "answers": _answers(ranked.findings, at),
         "caused": len(caused),
         "explained": _bugs(desk, caused[:BUGS]),
     }
+
+
+def _answers(findings: Findings, at: int) -> list[dict[str, Any]]:
+    """What each annotator said about the row, and how likely that is wrong; nothing where no answers are known."""
+    if findings.annotators is None:
+        return []
+    classes = findings.encoding.classes
+    return [
+        {"annotator": str(name), "label": str(classes[code]), "p_wrong": _finite(p_wrong)}
+        for name, code, p_wrong in findings.annotators.of_row(at)
+    ]
 
 
 def similar(desk: Desk, at: int) -> dict[str, Any]:

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 
 from psidebug.display import display_of
 from psidebug.errors import LearnerMismatch, LearnerMissing, PsiError, UnreadableRun
+from psidebug.findings.annotators import AnnotatorFindings
 from psidebug.findings.answers import Answers
 from psidebug.findings.effects import Controls, Verification
 from psidebug.findings.findings import Causes, Curve, Findings, LabelFindings, Point, Predictions, VerifiedCorrection
@@ -25,6 +26,7 @@ from psidebug.priors import Prior
 from psidebug.spec import Spec
 from psidebug.store.manifest import RUN_FILE, own_file, read_run_file
 from psidebug.store.stored import restored, restored_series
+from psidebug.store.stored_annotators import TABLES, annotators_in
 from psidebug.store.stored_spec import matrix_in, spec_of
 from psidebug.store.values import Json, from_json, read_record, values_of
 from psidebug.task import learner as learners
@@ -202,6 +204,7 @@ class RunFiles:
             display=display_of(told["display"]),
             causes=self._causes([each["test_row"] for each in told["causes"]]),
             prior=Prior(labels.given, matrix_in(self.table("prior"))),
+            annotators=self._annotators(told, table),
             test_probabilities=None if calibrated is None else matrix_in(self.table(calibrated)),
         )
         return found
@@ -232,6 +235,11 @@ class RunFiles:
             for bug, rows in zip(bugs, own, strict=True)
         )
 
+    def _annotators(self, told: Json, labels: Any) -> AnnotatorFindings | None:
+        if not self.has("annotators"):
+            return None
+        return annotators_in({name: self.table(name) for name in TABLES} | {"labels": labels}, told, self.encoding)
+
     def _codes(self, table: Any, name: str) -> Codes:
         """A column of labels as codes."""
         return self.encoding.encode(values_of(table, name), where=name)
@@ -256,6 +264,7 @@ class RunFiles:
             sample_weight=labels["weight"].to_numpy() if "weight" in labels.column_names else None,
             known=labels["known"].to_numpy() if known else None,
             came=self._codes(labels, "came") if known else None,
+            annotations=None if found.annotators is None else found.annotators.answers,
             test_metadata=self._features_if_any("test_metadata"),
         )
 

@@ -15,6 +15,7 @@ from psidebug.spec import Spec
 from psidebug.store.manifest import SCHEMA
 from psidebug.store.place import write_run
 from psidebug.store.stored import stored, stored_series
+from psidebug.store.stored_annotators import annotator_tables
 from psidebug.store.stored_spec import matrix_table, prior_table, spec_record
 from psidebug.store.values import Json, as_json, column, record_of, table_of
 from psidebug.task.data import Data
@@ -38,6 +39,7 @@ def contents(findings: Findings, data: Data, spec: Spec, learner: Any) -> tuple[
         "causes": _causes(findings),
         "prior": matrix_table("moves", findings.prior.moves),
         "stated_prior": prior_table(spec.prior),
+        **annotator_tables(findings),
         "test_probabilities": None,
         "validation_labels": None,
     }
@@ -93,6 +95,9 @@ def _labels(findings: Findings, data: Data) -> Any:
     }
     if findings.correction is not None:
         columns["correction"] = decode(findings.correction.codes).tolist()
+    if findings.annotators is not None:
+        columns["consensus"] = decode(findings.annotators.consensus).tolist()
+        columns["certainty"] = findings.annotators.certainty.tolist()
     if data.sample_weight is not None:
         columns["weight"] = data.sample_weight.tolist()
     if data.known is not None and data.came is not None:

@@ -26,6 +26,7 @@ from psidebug.errors import (
     UnsupportedFeatures,
 )
 from psidebug.task import learner as learners
+from psidebug.task.annotations import Annotations
 from psidebug.task.labels import Codes, Encoding, array_of, encoding_of, listed
 from psidebug.task.tables import Table, as_table, row_count, same_columns
 
@@ -61,6 +62,8 @@ class Data:
     """Training rows (N,) whose labels a person has settled: they cannot be wrong. None when there are none such."""
     came: Codes | None = None
     """Labels (N,) that the training rows came with, before a person settled some."""
+    annotations: Annotations | None = None
+    """What several annotators said about the training rows; None if that was not given."""
     test_metadata: Table | None = None
     """The columns of ``metadata`` for the test rows, to be shown; None if that was not said."""
 
@@ -78,6 +81,7 @@ class Data:
         y_validation: Any = None,
         sample_weight: Any = None,
         metadata: Any = None,
+        annotations: Any = None,
         known: Any = None,
     ) -> Data:
         """Check everything once; the classes are those of a fitted ``model``, else those of the training labels."""
@@ -105,11 +109,12 @@ class Data:
             encoding=encoding,
             train=LabelledSet(train_table, codes),
             test=test,
-            rows=_ids(rows, len(codes)),
+            rows=(ids := _ids(rows, len(codes))),
             given_labels=y_train,
             validation=validation,
             metadata=None if metadata is None else _metadata(metadata, len(codes)),
             sample_weight=weights,
+            annotations=None if annotations is None else Annotations.of(annotations, ids, encoding),
         )
         return data if known is None else data.settled(known)
 

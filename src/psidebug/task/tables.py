@@ -239,8 +239,9 @@ def _plain(values: Sequence[Any] | npt.NDArray[Any], keeps_objects: bool) -> Any
     if array.dtype.kind not in "UO":
         return array
     plain = [_unicode(value) if isinstance(value, str) else value for value in array.tolist()]
-    one_type = len({type(value) for value in plain}) == 1 and isinstance(plain[0], str | date)
-    return plain if keeps_objects or one_type else [_unicode(str(value)) for value in plain]
+    kinds = {type(value) for value in plain if value is not None}
+    one_type = len(kinds) == 1 and issubclass(next(iter(kinds)), str | date)
+    return plain if keeps_objects or one_type else [None if v is None else _unicode(str(v)) for v in plain]
 
 
 def _unicode(text: str) -> str:
