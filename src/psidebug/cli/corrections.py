@@ -108,6 +108,7 @@ def _show(output: Output, effect: Controls) -> None:
 @top_option("Correct the first N suspects, proved or not.")
 @click.option("--overwrite", cls=FlagOnly, is_flag=True, help="Allow the output to replace the training file.")
 @click.option("--trace", is_flag=True, help="Add columns: given, corrected, verdict, reviewer, time.")
+@click.option("--weights", is_flag=True, help="Add a column weight: how likely each label is right, to train with.")
 def apply(
     output: Output,
     *,
@@ -118,6 +119,7 @@ def apply(
     top: int | None,
     overwrite: bool,
     trace: bool,
+    weights: bool,
 ) -> None:
     """Write the training data with corrected labels.
 
@@ -142,7 +144,7 @@ def apply(
         decisions = _verdicts(found)
     else:
         decisions = _corrections(found) if top is None else proposed(found, found.order[:top])
-    content, remark = corrected_file(found.findings, found.data, decisions, kind, trace=trace)
+    content, remark = corrected_file(found.findings, found.data, decisions, kind, trace=trace, weights=weights)
     if remark is not None:
         output.remark(remark)
     if piped:

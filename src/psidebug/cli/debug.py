@@ -6,6 +6,7 @@ import re
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -147,6 +148,7 @@ def debug(
         found.save(run)
         if report is not None:
             found.report(report)
+        found = replace(found, found=found.findings)  # what took longer is told, too
     labels = found.findings.labels
     failed = fail_above is not None and len(labels.corrected) > allowed(fail_above, len(labels.given))
     _show(output, found, inputs, run, report, failed)

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from psidebug.cli.tables import counted, records
 from psidebug.findings.answers import Answers
+from psidebug.findings.frames import repairs_frame
 from psidebug.task.labels import quoted
 
 SUSPECTS_SHOWN, SLICES_SHOWN, ANNOTATORS_SHOWN = 8, 5, 5
@@ -43,10 +44,7 @@ def show(console: Console, found: Answers, *, built: Sequence[str]) -> None:
         ]
         console.print(table_of(rows, ("row", "given", "proposed", *NUMBERS)))
     _show_annotators(console, found)
-    errors = _errors(found)
-    if errors:
-        heading(console, "Error before and after")
-        console.print(table_of([(name, f"{before:.3f} → {after:.3f}") for name, (before, after) in errors]))
+    _show_repairs(console, found)
 
 
 def show_next(console: Console, found: Answers, *, run: Path, report: Path | None, fixed: str) -> None:
@@ -70,6 +68,7 @@ def as_data(found: Answers) -> dict[str, Any]:
         "bugs": len(found.found.predictions.bugs),
         "corrected": found.corrected,
         "error": {name: dict(zip(("before", "after"), pair, strict=True)) for name, pair in _errors(found)},
+        "repairs": records(repairs_frame(found.found)),
         "slices": records(found.slices)[:100],
         "suspects": records(found.suspects)[:100],
         "suspects_in_all": len(found.order),
@@ -104,14 +103,33 @@ def _show_slices(console: Console, found: Answers) -> None:
     if not slices or found.curve is None:
         return
     heading(console, "What the suspects have in common")
-    before = found.curve.points[0].verified.test_after.rate
     for each in slices:
         say(
             console,
             f"{each['condition']}, labelled {quoted(each['given'])}: {counted(each['rows'], 'row')}, "
-            f"{each['suspects']:.0%} of them suspects; correcting them takes the test error from {before:.3f} to "
-            f"{each['test_error']:.3f}",
+            f"{each['suspects']:.0%} of them suspects; correcting them gains {each['gain']:.0f} nats on the test rows",
         )
+
+
+def _show_repairs(console: Console, found: Answers) -> None:
+    """What to train on instead; validation errors if there are any."""
+    repairs = found.found.repairs
+    if not repairs:
+        return
+    heading(console, "What to train on, and the error by rows that had no say in it")
+    validated = any(each.validation is not None for each in repairs)
+    names = ("", "rows", "test error", *(("validation error",) if validated else ()), "")
+    rows = [
+        (
+            each.repair,
+            f"{each.rows:,}",
+            str(each.error),
+            *(("" if each.validation is None else str(each.validation),) if validated else ()),
+            "take this one" if each.chosen else "",
+        )
+        for each in repairs
+    ]
+    console.print(table_of(rows, names))
 
 
 def _show_annotators(console: Console, found: Answers) -> None:
@@ -137,11 +155,12 @@ def _annotators_as_data(found: Answers) -> dict[str, Any]:
 
 
 def _errors(found: Answers) -> list[tuple[str, tuple[float, float]]]:
-    """Error rates before and after the verified correction, on the test set and the validation set."""
-    if found.correction is None:
+    """Error rates before and after relabelling: on test rows that had no say in it, and on the validation set."""
+    rates = {each.repair: each for each in found.found.repairs}
+    if found.correction is None or "relabelled" not in rates:
         return []
-    effect = found.correction.verified
-    errors = [("test", (effect.test_before.rate, effect.test_after.rate))]
-    if effect.validation_before is not None and effect.validation_after is not None:
-        errors.append(("validation", (effect.validation_before.rate, effect.validation_after.rate)))
+    before, after = rates["as given"], rates["relabelled"]
+    errors = [("test", (before.error.rate, after.error.rate))]
+    if before.validation is not None and after.validation is not None:
+        errors.append(("validation", (before.validation.rate, after.validation.rate)))
     return errors

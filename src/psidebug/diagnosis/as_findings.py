@@ -42,7 +42,7 @@ def label_findings(
     task: Task, estimates: Estimates | None, hypotheses: Sequence[Hypothesis], repaired: Codes
 ) -> LabelFindings:
     """What is known of each training label, by the explanation with the most evidence, else by P(Y_i ≠ y_i | ¬φ)."""
-    given, nothing = task.train.codes, np.full(len(task.train), np.nan)
+    given, nothing, believed = task.train.codes, np.full(len(task.train), np.nan), posterior_of(task, hypotheses)
     if hypotheses:
         p_wrong, others = hypotheses[0].p_wrong(given), hypotheses[0].posterior.copy()
         others[np.arange(len(others)), given] = -1.0
@@ -59,8 +59,17 @@ def label_findings(
         ps_low=nothing if estimates is None else estimates.low,
         ps_high=nothing if estimates is None else estimates.high,
         p_wrong=p_wrong,
+        likeliest=believed.argmax(axis=1),
+        confidence=believed.max(axis=1),
         order=_suspects(task, estimates, hypotheses, p_wrong),
     )
+
+
+def posterior_of(task: Task, hypotheses: Sequence[Hypothesis]) -> explanation.Floats:
+    """W (N, K) by the best explanation; every label is right if that says no more than chance."""
+    if hypotheses and hypotheses[0].likely:
+        return hypotheses[0].posterior
+    return np.eye(task.encoding.size)[task.train.codes]
 
 
 def _suspects(

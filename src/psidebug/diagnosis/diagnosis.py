@@ -15,15 +15,17 @@ from psidebug.changes import Relabel
 from psidebug.diagnosis import explanation
 from psidebug.diagnosis.as_findings import label_findings, origin_of
 from psidebug.diagnosis.find import find
-from psidebug.diagnosis.named_options import check_spec
+from psidebug.diagnosis.named_options import check_spec, stated_prior
 from psidebug.diagnosis.repair import Correction
+from psidebug.diagnosis.repairs import AS_GIVEN, Believed, changes_of, repairs_of, told, unwatched
 from psidebug.diagnosis.session import Session, reopened, settled
 from psidebug.diagnosis.who_errs import annotator_findings
 from psidebug.errors import NotMisclassified, UnknownOption
 from psidebug.evidence.hypotheses import Hypothesis
 from psidebug.findings.answers import Answers
 from psidebug.findings.effects import Controls, Verification
-from psidebug.findings.findings import Causes, Findings
+from psidebug.findings.findings import Causes, Findings, FoundRepair
+from psidebug.findings.frames import repairs_frame
 from psidebug.graybox.protocol import GrayBox
 from psidebug.inference.estimates import Estimates
 from psidebug.spec import Spec
@@ -68,13 +70,23 @@ class Diagnosis(Answers):
 
     @cached_property
     def findings(self) -> Findings:
-        """Everything that can be shown. The causes of single bugs take about a third of a diagnosis: not before."""
+        """Everything that can be shown. Causes of single bugs and repairs take long: not before somebody looks."""
         if self.live is None or self.nothing_to_debug:
             return self.found
         with one_blas_thread():
             causes = explanation.causes_of_bugs(self.task, self.graybox, self.prior, self._weighed)
         why = None if causes else explanation.unexplained(self.graybox)
-        return replace(self.found, causes=causes, unexplained=why)
+        verdict = f"{self.found.verdict} {told(self._repairs)}".rstrip()
+        return replace(self.found, causes=causes, unexplained=why, repairs=self._repairs, verdict=verdict)
+
+    @cached_property
+    def _repairs(self) -> tuple[FoundRepair, ...]:
+        if self.live is None or self.nothing_to_debug or not self.hypotheses:
+            return self.found.repairs
+        stated = stated_prior(self.spec.prior, self.task)
+        moves = None if stated is None else stated.moves
+        with one_blas_thread():
+            return repairs_of(self.session.prover.trainer, Believed.found(self.found.labels), moves, unwatched)
 
     @cached_property
     def data(self) -> Data:
@@ -90,6 +102,33 @@ class Diagnosis(Answers):
         array keeps its type; anything else becomes a numpy array.
         """
         return self.data.labels_like_given(self.found.labels.repaired)
+
+    @property
+    def repaired_weights(self) -> npt.NDArray[np.float64]:
+        """A weight for each of the :attr:`repaired_labels`: how likely it is right, times its ``sample_weight``."""
+        labels, own = self.found.labels, self.data.sample_weight
+        weights = labels.right(labels.repaired)
+        return weights if own is None else weights * own
+
+    @cached_property
+    def repairs(self) -> Any:
+        """Data frame of what to train on instead of the labels as given, and which of it to take (``chosen``).
+
+        Relabelled; weighted by the confidence in each label; without the labels that are probably wrong; with the test
+        rows beside them; the test rows alone. ``error`` (with its 95% interval) and ``log_loss`` are cross-fitted: each
+        test row is judged by a model that it had no say in. It takes some twenty fits, when it is first asked for.
+        """
+        return repairs_frame(replace(self.found, repairs=self._repairs))
+
+    @cached_property
+    def repaired_model(self) -> Any:
+        """The learner, fitted on the best of the :attr:`repairs`; as given, if there are none.
+
+        If that is one "with your test rows", these cannot test it any more: its error is the cross-fitted one.
+        """
+        chosen = next((each.repair for each in self._repairs if each.chosen), AS_GIVEN)
+        changes = changes_of(self.task, Believed.found(self.found.labels), np.arange(len(self.task.test)))
+        return self.session.prover.trainer.model(changes[chosen])
 
     def explained(self, most: int = explanation.BUGS_EXPLAINED) -> tuple[Causes, ...]:
         """The bugs that are most confidently wrong, each with its first causes; :meth:`explain` says more of one."""

@@ -127,7 +127,7 @@ def causes_of(task: Task, estimates: Estimates, p_wrong: Floats | None = None) -
     given, known = task.train.codes, estimates.p_wrong if p_wrong is None else p_wrong
     ps = estimates.ps, estimates.low, estimates.high
     order = ranked(estimates, p_wrong)
-    found = LabelFindings(task.rows, given, estimates.proposed, given, *ps, known, order)
+    found = LabelFindings(task.rows, given, estimates.proposed, given, *ps, known, given, 1.0 - known, order)
     return labels_frame(found, task.encoding, library_for(task.train.features))
 
 
@@ -173,7 +173,7 @@ def _doubt(
 ) -> str | None:
     """A sentence if the test label may be the wrong one.
 
-    What the predictors say clearly decides. Otherwise it is doubted if many training labels that are probably right must
+    What predictors say clearly decides. Otherwise it is doubted if many training labels that are probably right must
     change, or if changing many, or all causes, brings the point not half of the way to the boundary. Without other
     evidence that says nothing: where a slice is mislabelled, half of the bugs take many corrections either way.
     """

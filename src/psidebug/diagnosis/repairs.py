@@ -18,30 +18,33 @@ where there is one, can veto it (decision 24).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from psidebug import policy
 from psidebug.changes import NOTHING, Change, Drop, InTurn, Join, Relabel, Weigh
+from psidebug.diagnosis.as_findings import posterior_of
 from psidebug.diagnosis.repair import enough_evidence
 from psidebug.errors import LearnerFailed
 from psidebug.evidence.contest import compete
 from psidebug.evidence.held_out import Folds
-from psidebug.evidence.hypotheses import Hypothesis
 from psidebug.findings.effects import ErrorRate, Mask
-from psidebug.findings.findings import FoundRepair
+from psidebug.findings.findings import FoundRepair, LabelFindings
 from psidebug.margins import is_wrong, log_losses
 from psidebug.task import learner as learners
-from psidebug.task.data import Data, LabelledSet
+from psidebug.task.data import LabelledSet
+from psidebug.task.labels import Codes
 from psidebug.task.tables import take
 from psidebug.task.task import Task
 from psidebug.training.trainer import Trainer
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
+Tick = Callable[[str, int, int], None]
 
 AS_GIVEN, RELABELLED, WEIGHTED, LEFT_OUT = "as given", "relabelled", "weighted", "left out"
 GIVEN_WITH_TEST, WITH_TEST, TEST_ALONE = "as given, with your test rows", "with your test rows", "your test rows alone"
@@ -49,16 +52,38 @@ NAMES = (AS_GIVEN, RELABELLED, WEIGHTED, LEFT_OUT, GIVEN_WITH_TEST, WITH_TEST, T
 """Of repairs that are the same the first is taken."""
 
 
-def repairs_of(
-    trainer: Trainer, posterior: Floats, stated: Floats | None, tick: Callable[[str, int, int], None]
-) -> tuple[FoundRepair, ...]:
+class Believed(NamedTuple):
+    """What is believed of the training labels."""
+
+    codes: Codes
+    """The likeliest class of each row (N,)."""
+    confidence: Floats
+    """max_k W_ik (N,)."""
+    suspects: Rows
+    """Rows whose given label is probably wrong."""
+
+    @classmethod
+    def by(cls, posterior: Floats, given: Codes) -> Believed:
+        """By W (N, K)."""
+        suspects = np.flatnonzero(posterior[np.arange(len(given)), given] < 0.5)
+        return cls(posterior.argmax(axis=1), posterior.max(axis=1), suspects)
+
+    @classmethod
+    def found(cls, labels: LabelFindings) -> Believed:
+        """As it was found."""
+        doubted = (labels.p_wrong > 0.5) & ((labels.likeliest != labels.given) | (labels.confidence < 1.0))
+        return cls(labels.likeliest, labels.confidence, np.flatnonzero(doubted))
+
+
+def repairs_of(trainer: Trainer, believed: Believed, stated: Floats | None, tick: Tick) -> tuple[FoundRepair, ...]:
     """Every repair with its cross-fitted error on the test rows, as given first, and which of them to take.
 
-    ``posterior`` (N, K) is W by all test rows; ``stated`` (N, K) a prior that the user gave.
+    ``believed`` is by all test rows; ``stated`` (N, K) a prior that the user gave.
     """
     task = trainer.task
-    wrong, losses = _cross_fitted(trainer, stated, tick)
-    changes = changes_of(task.data, posterior, np.arange(len(task.test)), weighs=learners.takes_weights(task.learner))
+    doubts = bool((believed.confidence < 1.0).any())
+    wrong, losses = _cross_fitted(trainer, stated, tick, doubts=doubts)
+    changes = changes_of(task, believed, np.arange(len(task.test)))
     validated = {name: _on_validation(trainer, changes[name]) for name in NAMES if name in wrong and name in changes}
     allowed = [name for name in validated if not _clearly_fewer(validated[AS_GIVEN], validated[name])]
     likeliest = min(allowed, key=lambda name: float(losses[name].mean()))
@@ -66,7 +91,7 @@ def repairs_of(
     chosen = min(better, key=lambda name: int(wrong[name].sum()), default=likeliest)
     return tuple(
         FoundRepair(
-            name=name,
+            repair=name,
             rows=len(changes[name].applied(task.data).train),
             error=ErrorRate(int(wrong[name].sum()), len(wrong[name])),
             log_loss=float(losses[name].mean()),
@@ -77,37 +102,46 @@ def repairs_of(
     )
 
 
-def changes_of(data: Data, posterior: Floats, test_rows: Rows, *, weighs: bool) -> dict[str, Change]:
-    """The change that each repair is, made of W (N, K) and of these test rows."""
-    given, codes = data.train.codes, posterior.argmax(axis=1)
-    relabel, join = Relabel.of(data, codes), Join(test_rows)
-    suspects = np.flatnonzero(posterior[np.arange(len(given)), given] < 0.5)
-    changes: dict[str, Change] = {AS_GIVEN: NOTHING, RELABELLED: relabel, WITH_TEST: InTurn((relabel, join))}
-    if weighs:
-        own = np.ones(len(given)) if data.sample_weight is None else data.sample_weight
-        weighted = (relabel, Weigh(own * posterior.max(axis=1)))
+def changes_of(task: Task, believed: Believed, test_rows: Rows) -> dict[str, Change]:
+    """The change that each repair is, made of these test rows and of what is believed of the training labels."""
+    data, everyone = task.data, np.arange(len(task.train))
+    join = Join(test_rows)
+    of_test: dict[str, Change] = {GIVEN_WITH_TEST: join, TEST_ALONE: InTurn((join, Drop(everyone)))}
+    if not (believed.confidence < 1.0).any():  # no label is doubted
+        return {AS_GIVEN: NOTHING, **of_test}
+    relabel = Relabel.of(data, believed.codes)
+    changes: dict[str, Change] = {AS_GIVEN: NOTHING, RELABELLED: relabel, **of_test, WITH_TEST: InTurn((relabel, join))}
+    if learners.takes_weights(task.learner):
+        own = np.ones(len(everyone)) if data.sample_weight is None else data.sample_weight
+        weights = own * believed.confidence
         # A test row weighs as much as a training row that is surely right.
-        trusted = np.append(own * posterior.max(axis=1), np.full(len(test_rows), own.mean()))
-        changes |= {WEIGHTED: InTurn(weighted), WITH_TEST: InTurn((relabel, join, Weigh(trusted)))}
-    if 0 < len(suspects) < len(given):
-        changes[LEFT_OUT] = Drop(suspects)
-    everyone = np.arange(len(given))
-    return changes | {TEST_ALONE: InTurn((join, Drop(everyone))), GIVEN_WITH_TEST: join}
+        both = np.append(weights, np.full(len(test_rows), own.mean()))
+        changes[WEIGHTED] = InTurn((relabel, Weigh(weights)))
+        changes[WITH_TEST] = InTurn((relabel, join, Weigh(both)))
+    if len(believed.suspects) < len(everyone):
+        changes[LEFT_OUT] = Drop(believed.suspects)
+    return changes
 
 
-def posterior_of(hypotheses: list[Hypothesis] | tuple[Hypothesis, ...], task: Task) -> Floats:
-    """W (N, K) by the best explanation; every label is right if that says no more than chance."""
-    if hypotheses and hypotheses[0].likely:
-        return hypotheses[0].posterior
-    return np.eye(task.encoding.size)[task.train.codes]
+def told(repairs: Sequence[FoundRepair]) -> str:
+    """The cross-fitted errors of the main repairs in a sentence, and which to take; nothing if nothing was tried."""
+    if not repairs:
+        return ""
+    named = (AS_GIVEN, RELABELLED, WEIGHTED, WITH_TEST)
+    errors = [f"{each.repair} {each.error.rate:.3f}" for each in repairs if each.repair in named or each.chosen]
+    best = next(each.repair for each in repairs if each.chosen)
+    said = f"Error by test rows that had no say in it, trained on labels {', '.join(errors)}."
+    return said if best == AS_GIVEN else f"{said} Best: {best}."
 
 
 def _cross_fitted(
-    trainer: Trainer, stated: Floats | None, tick: Callable[[str, int, int], None]
+    trainer: Trainer, stated: Floats | None, tick: Tick, *, doubts: bool
 ) -> tuple[Mapping[str, Mask], Mapping[str, Floats]]:
-    """Which test rows each repair gets wrong, and the losses, each by a repair that the row has no say in."""
+    """Which test rows each repair gets wrong, and the losses, each by a repair that the row has no say in.
+
+    Where no label is in doubt by all test rows, none is by fewer: then nothing is learned anew.
+    """
     task, folds = trainer.task, Folds.of(trainer.task).test
-    weighs = learners.takes_weights(task.learner)
     wrong: dict[str, Mask] = {}
     losses: dict[str, Floats] = {}
     failed = set()
@@ -115,9 +149,13 @@ def _cross_fitted(
         tick("repairs", fold, policy.FOLDS)
         apart, others = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
         known = _tested_by(task, others)
-        hypotheses = compete(known, Trainer(known), None, stated, _quiet) if enough_evidence(known) else []
-        changes = changes_of(task.data, posterior_of(hypotheses, task), others, weighs=weighs)
-        changes.setdefault(LEFT_OUT, NOTHING)
+        enough = doubts and enough_evidence(known)
+        hypotheses = compete(known, Trainer(known), None, stated, unwatched) if enough else []
+        believed = Believed.by(posterior_of(task, hypotheses), task.train.codes)
+        changes = changes_of(task, believed, others)
+        if doubts:  # by all test rows, but not by these: then every repair leaves the labels as they are
+            as_given = {RELABELLED: NOTHING, WEIGHTED: NOTHING, LEFT_OUT: NOTHING, WITH_TEST: changes[GIVEN_WITH_TEST]}
+            changes = as_given | changes
         for name, change in changes.items():
             try:
                 margins = trainer.trained(change).test[apart]
@@ -154,5 +192,5 @@ def _clearly_fewer(these: Mask | None, those: Mask | None) -> bool:
     return only_those - only_these > policy.MORE_BROKEN * float(np.sqrt(only_these + only_those))
 
 
-def _quiet(stage: str, done: int, total: int) -> None:
+def unwatched(stage: str, done: int, total: int) -> None:
     """Who is not told."""

@@ -36,20 +36,21 @@ class Decision:
     """When, in ISO form."""
 
 
-def corrected_table(findings: Findings, data: Data, decisions: Mapping[int, Any], *, trace: bool = False) -> Any:
+def corrected_table(
+    findings: Findings, data: Data, decisions: Mapping[int, Any], *, trace: bool = False, weights: bool = False
+) -> Any:
     """The training rows with these labels (or :class:`Decision`) by position; the others keep the given label.
 
     The columns are the user's own: those of the file in their order if known, else the id if rows have one, features,
     metadata, and ``label``. ``trace`` adds ``given`` (the label before), ``corrected`` (whether it changed),
-    ``verdict``, ``reviewer`` and ``time``; named ``psi_given`` … if the user has columns of these names.
+    ``verdict``, ``reviewer`` and ``time``; ``weights`` adds ``weight``, how likely the label is right. They are named
+    ``psi_given`` … if the user has columns of these names.
     """
     codes, made = decided(findings, decisions)
     columns = _in_order(findings, data, labels_of(findings, codes))
-    if trace:
-        given = labels_of(findings, findings.labels.given)
-        added = added_columns(findings, codes, made, columns)
-        columns |= {name: given if each is None else each for name, each in added.items()}
-    return pa.table(columns)
+    given = labels_of(findings, findings.labels.given)
+    added = added_columns(findings, data, codes, made, columns, trace=trace, weights=weights)
+    return pa.table(columns | {name: given if each is None else each for name, each in added.items()})
 
 
 def decided(findings: Findings, decisions: Mapping[int, Any]) -> tuple[Any, dict[int, Decision]]:
@@ -78,23 +79,40 @@ def _in_order(findings: Findings, data: Data, labels: Any) -> dict[str, Any]:
     return {name: columns[name] for name in [*order, *(each for each in columns if each not in order)]}
 
 
-def added_columns(findings: Findings, codes: Any, made: Mapping[int, Decision], names: Iterable[str]) -> dict[str, Any]:
-    """The columns of the trace, with names that are not among ``names``; None stands for the given labels."""
+def added_columns(
+    findings: Findings,
+    data: Data,
+    codes: Any,
+    made: Mapping[int, Decision],
+    names: Iterable[str],
+    *,
+    trace: bool,
+    weights: bool,
+) -> dict[str, Any]:
+    """The columns of the trace, and weights, with names not among ``names``; None stands for the given labels."""
 
     def told(name: str) -> Any:
         values = [getattr(made[place], name) if place in made else None for place in range(len(codes))]
         return pa.array(values, pa.string())
 
-    added = {
-        "given": None,
-        "corrected": pa.array(codes != findings.labels.given),
-        **{name: told(name) for name in ("verdict", "reviewer", "time")},
-    }
+    added: dict[str, Any] = {}
+    if trace:
+        added = {"given": None, "corrected": pa.array(codes != findings.labels.given)}
+        added |= {name: told(name) for name in ("verdict", "reviewer", "time")}
+    if weights:
+        right = findings.labels.right(codes)
+        added["weight"] = pa.array(right if data.sample_weight is None else right * data.sample_weight)
     return {free_name(name, names): each for name, each in added.items()}
 
 
 def corrected_file(
-    findings: Findings, data: Data, decisions: Mapping[int, Any], kind: str, *, trace: bool = False
+    findings: Findings,
+    data: Data,
+    decisions: Mapping[int, Any],
+    kind: str,
+    *,
+    trace: bool = False,
+    weights: bool = False,
 ) -> tuple[bytes, str | None]:
     """The bytes of the corrected training data as a file of this kind, and a remark if more than labels may differ.
 
@@ -104,11 +122,11 @@ def corrected_file(
     content, why = training_file(findings, kind)
     if content is not None:
         try:
-            return _relabelled(findings, content, decisions, kind, trace=trace), None
+            return _relabelled(findings, data, content, decisions, kind, trace=trace, weights=weights), None
         except OtherRows:
             why = f"the rows of {findings.origin.source['train']} could not be matched to those of the run"
     remark = why and f"{why}; written from the run's copy, so types and spellings of values may differ"
-    return encoded(corrected_table(findings, data, decisions, trace=trace), kind), remark
+    return encoded(corrected_table(findings, data, decisions, trace=trace, weights=weights), kind), remark
 
 
 def training_file(findings: Findings, kind: str) -> tuple[bytes | None, str | None]:
@@ -132,7 +150,16 @@ def training_file(findings: Findings, kind: str) -> tuple[bytes | None, str | No
     return (content, None) if found == kind else (None, f"{name} is {NAMES[found]}, not {NAMES[kind]}")
 
 
-def _relabelled(findings: Findings, content: bytes, decisions: Mapping[int, Any], kind: str, *, trace: bool) -> bytes:
+def _relabelled(
+    findings: Findings,
+    data: Data,
+    content: bytes,
+    decisions: Mapping[int, Any],
+    kind: str,
+    *,
+    trace: bool,
+    weights: bool,
+) -> bytes:
     """Each corrected row gets the label cell of the first row with that label: written as the file writes it."""
     codes, made = decided(findings, decisions)
     source, given = findings.origin.source, findings.labels.given
@@ -140,6 +167,6 @@ def _relabelled(findings: Findings, content: bytes, decisions: Mapping[int, Any]
     changed = np.flatnonzero(codes != given).tolist()
     donors = {place: first.get(int(codes[place])) for place in changed}
     labels = {place: findings.encoding.classes[codes[place]] for place in changed if donors[place] is None}
-    added = added_columns(findings, codes, made, source["columns"]) if trace else {}
+    added = added_columns(findings, data, codes, made, source["columns"], trace=trace, weights=weights)
     replace = relabelled_table if kind in ("parquet", "arrow") else relabelled_text
     return replace(content, kind, Relabelling(source, given, donors, labels, added))

@@ -38,6 +38,10 @@ class LabelFindings:
     """How sufficient the label is as a cause of the symptom, and bounds on it; NaN where there is nothing to debug."""
     p_wrong: Floats
     """How likely it is wrong."""
+    likeliest: Codes
+    confidence: Floats
+    """The class that is most likely the true one, max_k W_ik, and how likely it is; the given label, surely, where no
+    explanation says more than chance."""
     order: Rows
     """Positions of the suspects, first those most likely wrong."""
 
@@ -45,6 +49,11 @@ class LabelFindings:
     def corrected(self) -> Rows:
         """Positions of the labels that the verified corrections change."""
         return np.flatnonzero(self.repaired != self.given)
+
+    def right(self, codes: Codes) -> Floats:
+        """How likely each of these labels (N,) is right; one that is neither given nor the likeliest somebody knows."""
+        as_given = np.where(codes == self.given, 1.0 - self.p_wrong, 1.0)
+        return np.where(codes == self.likeliest, self.confidence, as_given)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +133,8 @@ class FoundRepair:
     The error is cross-fitted: every test row is judged by a model that neither trained on it nor was made with it.
     """
 
-    name: str
+    repair: str
+    """Its name."""
     rows: int
     """How many the learner is trained on."""
     error: ErrorRate

@@ -11,7 +11,7 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
-from psidebug.findings.findings import Findings, FoundExplanation, FoundSlice, LabelFindings, Point
+from psidebug.findings.findings import Findings, FoundExplanation, FoundRepair, FoundSlice, LabelFindings, Point
 from psidebug.task.labels import Encoding
 from psidebug.task.tables import Table, frame_like
 
@@ -54,6 +54,21 @@ def slices_frame(findings: Findings) -> Any:
 def explanations_frame(findings: Findings) -> Any:
     """Every explanation that competed, and what retraining said."""
     return _frame(_columns(findings.explanations, FoundExplanation), findings.frames)
+
+
+def repairs_frame(findings: Findings) -> Any:
+    """What to train on instead, and the errors that are left."""
+    found = findings.repairs
+    columns = _columns(found, FoundRepair)
+    rates = [None if each.validation is None else each.validation.rate for each in found]
+    errors = {
+        "error": np.array([each.error.rate for each in found]),
+        "error_low": np.array([each.error.interval[0] for each in found]),
+        "error_high": np.array([each.error.interval[1] for each in found]),
+        "validation_error": np.array([float("nan") if rate is None else rate for rate in rates]),
+    }
+    first = {name: columns.pop(name) for name in ("repair", "rows")}
+    return _frame(first | errors | columns, findings.frames)
 
 
 def curve_frame(findings: Findings) -> Any:

@@ -45,13 +45,17 @@ def records(frame: Any) -> list[Plain]:
 
 
 def errors_of(findings: Findings) -> list[Plain]:
-    """Error on each set of the models trained on given labels, on corrected ones, and of the two controls."""
+    """Error on each set of the models trained on given labels, on corrected ones, and of the two controls.
+
+    On the test set that of the corrected labels is cross-fitted, where that was done: no row has chosen them.
+    """
     if findings.correction is None:
         return []
     effect, controls = findings.correction.verified, findings.controls
+    apart = next((each.error for each in findings.repairs if each.repair == "relabelled"), effect.test_after)
     rates: list[tuple[str, ErrorRate, ErrorRate | None, float | None]] = [
         ("given labels", effect.test_before, effect.validation_before, None),
-        ("corrected", effect.test_after, effect.validation_after, None),
+        ("corrected", apart, effect.validation_after, None),
     ]
     for name, attribute in (("random", "at_random"), ("highest loss", "highest_loss")):
         control: Verification | None = getattr(controls, attribute, None)

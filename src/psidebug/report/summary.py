@@ -14,6 +14,7 @@ from psidebug.findings.frames import (
     annotators_frame,
     ask_again_frame,
     explanations_frame,
+    repairs_frame,
     slices_frame,
     suspects_frame,
 )
@@ -57,6 +58,8 @@ class Summary:
     errors: list[Plain]
     """Error on each set of the model with given labels, with corrected ones, and of the two controls."""
     slices: list[Plain]
+    repairs: list[Plain]
+    """What to train on instead, as given first, with cross-fitted errors; none if that was not measured."""
     bugs: list[Plain]
     """Misclassified test rows, first some that the correction repairs, each with its causes; rows as
     :class:`~psidebug.report.rows.RowView`."""
@@ -104,6 +107,7 @@ def summarise(
         },
         effect=effect_of(findings),
         errors=errors_of(findings),
+        repairs=records(repairs_frame(findings)),
         slices=_slices(findings),
         bugs=told,
         unexplained=findings.unexplained if told and not any(each["causes"] for each in told) else None,

@@ -216,7 +216,12 @@ class RunFiles:
         numbers = {name: table[name].to_numpy() for name in ("ps", "ps_low", "ps_high", "p_wrong")}
         order = np.asarray(suspects[np.argsort(rank[suspects])])
         rows = array_of(values_of(table, "row"))
-        return LabelFindings(rows, given, proposed, repaired, order=order, **numbers)
+        likeliest, confidence = repaired, np.ones(len(given))  # of a run of 0.1, which has neither
+        if "confidence" in table.column_names:
+            likeliest, confidence = self._codes(table, "likeliest"), table["confidence"].to_numpy()
+        return LabelFindings(
+            rows, given, proposed, repaired, order=order, likeliest=likeliest, confidence=confidence, **numbers
+        )
 
     def _predictions(self, table: Any) -> Predictions:
         label, before = (self._codes(table, name) for name in ("label", "predicted"))

@@ -90,7 +90,8 @@ def _labels(findings: Findings, data: Data) -> Any:
         "given": decode(labels.given).tolist(),
         "repaired": decode(labels.repaired).tolist(),
         "proposed": decode(labels.proposed).tolist(),
-        **{name: getattr(labels, name).tolist() for name in ("ps", "ps_low", "ps_high", "p_wrong")},
+        **{name: getattr(labels, name).tolist() for name in ("ps", "ps_low", "ps_high", "p_wrong", "confidence")},
+        "likeliest": decode(labels.likeliest).tolist(),
         "rank": rank,
     }
     if findings.correction is not None:
