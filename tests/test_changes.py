@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
 
-from psidebug.changes import NOTHING, Drop, Mask, Relabel, Rescale, Shift, Weigh
+from psidebug.changes import NOTHING, Drop, InTurn, Join, Mask, Relabel, Rescale, Shift, Weigh
 from psidebug.errors import UnknownOption, UnknownRow
 from psidebug.task.data import Data
 from psidebug.task.tables import column_of
@@ -136,3 +136,37 @@ def test_a_change_of_the_test_column_reaches_the_validation_rows() -> None:
     changed = Rescale("x0", test=True, factor=2.0).applied(data)
     assert changed.validation is not None
     assert values(changed.validation.features, "x0") == [2.0, 4.0, 6.0, 8.0]
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_test_rows_join_the_training_rows(kind: str) -> None:
+    data = data_of(TABLES[kind], sample_weight=[1.0, 3.0, 1.0, 3.0])
+    joined = Join(np.array([3, 0])).applied(data)
+    assert type(joined.train.features) is type(data.train.features)
+    assert values(joined.train.features, "x0") == [1.0, 2.0, 3.0, 4.0, 4.0, 1.0]
+    assert joined.train.codes.tolist() == [0, 1, 0, 1, 0, 0]
+    assert joined.sample_weight is not None
+    assert joined.sample_weight.tolist() == [1.0, 3.0, 1.0, 3.0, 2.0, 2.0], "as much as a training row in the mean"
+    assert joined.known is not None
+    assert joined.known.tolist() == [False] * 4 + [True] * 2
+    assert len(set(joined.rows.tolist())) == 6
+    assert len(joined.test) == 4, "they are still there to be asked about"
+    assert Join(np.array([3, 0])).count(data) == 2
+
+
+def test_changes_in_turn() -> None:
+    data = data_of()
+    relabel, weigh = Relabel.of(data, np.array([1, 1, 0, 0])), Weigh(np.array([1.0, 2.0, 2.0, 1.0]))
+    both = InTurn((relabel, weigh))
+    changed = both.applied(data)
+    assert changed.train.codes.tolist() == [1, 1, 0, 0]
+    assert changed.sample_weight is not None
+    assert changed.sample_weight.tolist() == [1.0, 2.0, 2.0, 1.0]
+    assert both.count(data) == 4
+    assert both.keeps_features
+    assert not InTurn((relabel, Join(np.array([0])))).keeps_features
+    assert both.key != InTurn((weigh, relabel)).key
+    assert both.key == InTurn((Relabel(relabel.rows.copy(), relabel.codes.copy()), Weigh(weigh.weights.copy()))).key
+    alone = InTurn((Join(np.array([1, 2])), Drop(np.arange(4)))).applied(data)
+    assert alone.train.codes.tolist() == [1, 1]
+    assert values(alone.train.features, "x1") == [5.0, -9.0]

@@ -90,14 +90,14 @@ DIAGNOSIS = {
     "what was found": {
         "annotators", "answers", "ask_again",
         "controls", "corrected", "correction", "curve", "explained", "explanations", "fidelity", "findings", "found",
-        "later", "notes", "nothing_to_debug", "order", "p_wrong", "prior", "proposed", "repaired_labels", "settings",
-        "slices", "spec", "suspects", "threshold_curve", "verdict",
+        "later", "notes", "nothing_to_debug", "order", "p_wrong", "prior", "proposed", "repaired_labels",
+        "repaired_model", "repaired_weights", "repairs", "settings", "slices", "spec", "suspects", "threshold_curve", "verdict",
     },
     "what it is about": {"data", "display", "test_metadata"},
     "who found it": {"estimates", "graybox", "hypotheses", "live", "session", "symptom", "task", "tried"},
     "who can find more": {"diagnose_again", "explain", "retrain", "reviewed", "verify"},
     "pages and files": {"load", "report", "run", "save", "saved"},
-    "how one is made from another": {"described", "of", "with_learner", "with_options"},
+    "how one is made from another": {"described", "of", "with_learner", "with_options", "with_repairs"},
 }  # fmt: skip
 
 

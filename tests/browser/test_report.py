@@ -347,7 +347,7 @@ def test_all_text_has_contrast(digits: tuple[Path, Any], open_page: Open, scheme
 def test_without_script_everything_but_plots_is_there(digits: tuple[Path, psidebug.Diagnosis], open_page: Open) -> None:
     path, diagnosis = digits
     page = open_page(path, java_script_enabled=False).page
-    assert page.locator(".verdict").inner_text() == diagnosis.verdict
+    assert page.locator(".verdict").inner_text() == diagnosis.with_repairs.verdict
     assert page.locator("#suspects-table tbody tr").count() == len(diagnosis.suspects)
     assert page.locator("#filter").is_hidden()
     assert page.locator("noscript p").is_visible()

@@ -40,10 +40,12 @@ def test_the_planted_cause_is_told_and_proved(debugged: tuple[Path, Ran]) -> Non
     _, ran = debugged
     assert (ran.code, ran.err) == (0, "")
     assert "city = Pune, labelled 'no'" in " ".join(ran.out.split())
-    errors = dict(re.findall(r"^  (test|validation) +([\d.]+ → [\d.]+)", ran.out, re.MULTILINE))
-    for name in ("test", "validation"):
-        before, after = map(float, errors[name].split(" → "))
-        assert after < before - 0.05
+    figures = r" +[\d,]+ +([\d.]+) +([\d.]+)"  # rows, test error, validation error
+    names = ("as given", "relabelled")
+    (before,), (after,) = (re.findall(rf"^  {name}{figures}", ran.out, re.MULTILINE) for name in names)
+    for was, now in zip(before, after, strict=True):
+        assert float(now) < float(was) - 0.05
+    assert ran.out.count("take this one") == 1
     assert "psi apply psi-run -o fixed.csv" in ran.out
 
 
@@ -75,6 +77,7 @@ def test_json_says_the_same(folder: Path, debugged: tuple[Path, Ran]) -> None:
     assert found["run"] == "psi-run"
     assert found["failed"] is False
     assert {*found} == KEYS["debug"]
+    assert {*found["repairs"][0]} == KEYS["debug, each of repairs"]
     assert {*found["slices"][0]} | {"slice"} == KEYS["slices, a list, each"]
 
 

@@ -40,9 +40,9 @@ def names_of(kind: type) -> list[str]:
     return [name for name in dir(kind) if not name.startswith("_") and not callable(getattr(kind, name))]
 
 
-def test_no_property_trains(two_slices: psidebug.Diagnosis) -> None:
+def test_no_property_trains_but_those_that_say_so(two_slices: psidebug.Diagnosis) -> None:
     fits = two_slices.session.prover.fits
-    for name in names_of(psidebug.Diagnosis):
+    for name in set(names_of(psidebug.Diagnosis)) - {"repairs", "with_repairs", "repaired_model"}:
         getattr(two_slices, name)
     two_slices._repr_html_()
     assert two_slices.session.prover.fits == fits

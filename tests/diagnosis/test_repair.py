@@ -106,7 +106,7 @@ def test_what_progress_raises_stops_the_work_before_the_next_fit(planted: Plante
 # ── explanations ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-WORDS: dict[str, Any] = {"excepted": (), "rates": (np.eye(2),)}
+WORDS: dict[str, Any] = {"excepted": (), "rates": (np.eye(2),), "follow": None}
 
 
 def explained(evidence: float, charge: float, gain: float, error: float = 1.0, broken: int = 0) -> Correction:

@@ -253,7 +253,7 @@ def test_a_report_that_cannot_be_written_is_an_output_error(planted: Planted, tm
 
 
 def test_rendering_is_repeatable(found: psidebug.Diagnosis, page: str) -> None:
-    assert render(summarise(found)) == page
+    assert render(summarise(found.with_repairs)) == page
 
 
 def test_a_saved_diagnosis_has_the_same_page(found: psidebug.Diagnosis, page: str, tmp_path: Path) -> None:
@@ -296,7 +296,7 @@ def test_of_many_classes_the_most_frequent_confusions_are_told() -> None:
 def test_the_distribution_counts_every_label_once() -> None:
     def labels(ps: Any, corrected: Any) -> LabelFindings:
         given, nothing = np.zeros(len(ps), dtype=np.intp), np.zeros(len(ps))
-        return LabelFindings(given, given, given, given + corrected, ps, ps, ps, nothing, given[:0])
+        return LabelFindings(given, given, given, given + corrected, ps, ps, ps, nothing, given, nothing, given[:0])
 
     ps = np.array([0.0, 0.0, 0.1, 0.25, 0.5, np.nan])
     bins = distribution_of(labels(ps, np.array([False, True, False, False, True, False])))

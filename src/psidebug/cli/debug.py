@@ -6,7 +6,6 @@ import re
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -144,11 +143,13 @@ def debug(
         for note in notes:
             output.remark(f"psi: {note}.")
         found = found.described(source=inputs.source, notes=notes, **about_test)
+        tick("repairs", 0, 1)
+        with few_threads(len(inputs.train.labels)):
+            found = found.with_repairs
         tick("saving", 0, 1)
         found.save(run)
         if report is not None:
             found.report(report)
-        found = replace(found, found=found.findings)  # what took longer is told, too
     labels = found.findings.labels
     failed = fail_above is not None and len(labels.corrected) > allowed(fail_above, len(labels.given))
     _show(output, found, inputs, run, report, failed)

@@ -20,7 +20,7 @@ from psidebug.task.labels import quoted
 
 SUSPECTS_SHOWN, SLICES_SHOWN, ANNOTATORS_SHOWN = 8, 5, 5
 INDENT = 2
-NUMBERS = ("wrong", "PS", "right")
+NUMBERS = ("wrong", "PS", "right", "rows", "test error", "validation error")
 """Names of columns that are aligned to the right."""
 
 
@@ -42,7 +42,7 @@ def show(console: Console, found: Answers, *, built: Sequence[str]) -> None:
             (*(str(each[name]) for name in ("row", "given", "proposed")), f"{each['p_wrong']:.2f}", f"{each['ps']:.2f}")
             for each in shown
         ]
-        console.print(table_of(rows, ("row", "given", "proposed", *NUMBERS)))
+        console.print(table_of(rows, ("row", "given", "proposed", "wrong", "PS")))
     _show_annotators(console, found)
     _show_repairs(console, found)
 
@@ -123,8 +123,8 @@ def _show_repairs(console: Console, found: Answers) -> None:
         (
             each.repair,
             f"{each.rows:,}",
-            str(each.error),
-            *(("" if each.validation is None else str(each.validation),) if validated else ()),
+            f"{each.error.rate:.3f}",
+            *(("" if each.validation is None else f"{each.validation.rate:.3f}",) if validated else ()),
             "take this one" if each.chosen else "",
         )
         for each in repairs

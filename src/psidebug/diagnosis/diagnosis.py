@@ -70,18 +70,23 @@ class Diagnosis(Answers):
 
     @cached_property
     def findings(self) -> Findings:
-        """Everything that can be shown. Causes of single bugs and repairs take long: not before somebody looks."""
-        if self.live is None or self.nothing_to_debug:
+        """All that was found. The causes of single bugs take about a third of a diagnosis: not before."""
+        if self.live is None or self.nothing_to_debug or self.found.causes:
             return self.found
         with one_blas_thread():
             causes = explanation.causes_of_bugs(self.task, self.graybox, self.prior, self._weighed)
         why = None if causes else explanation.unexplained(self.graybox)
-        verdict = f"{self.found.verdict} {told(self._repairs)}".rstrip()
-        return replace(self.found, causes=causes, unexplained=why, repairs=self._repairs, verdict=verdict)
+        return replace(self.found, causes=causes, unexplained=why)
+
+    @cached_property
+    def with_repairs(self) -> Diagnosis:
+        """The same with its :attr:`repairs` among the findings, and in the verdict: to be saved, or shown."""
+        verdict = self.found.verdict if self.found.repairs else f"{self.found.verdict} {told(self._repairs)}".rstrip()
+        return replace(self, found=replace(self.findings, repairs=self._repairs, verdict=verdict))
 
     @cached_property
     def _repairs(self) -> tuple[FoundRepair, ...]:
-        if self.live is None or self.nothing_to_debug or not self.hypotheses:
+        if self.nothing_to_debug or not self.found.explanations or self.found.repairs:
             return self.found.repairs
         stated = stated_prior(self.spec.prior, self.task)
         moves = None if stated is None else stated.moves
@@ -309,7 +314,7 @@ class Diagnosis(Answers):
         """Write the diagnosis as one HTML page that needs no network. The file appears whole or not at all."""
         from psidebug.report import write_report  # page templates are not needed before
 
-        write_report(self.findings, self.data, path)
+        write_report(self.with_repairs.found, self.data, path)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a run directory of plain files (Parquet and JSON); it appears whole or not at all.

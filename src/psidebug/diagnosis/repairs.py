@@ -128,9 +128,9 @@ def told(repairs: Sequence[FoundRepair]) -> str:
     if not repairs:
         return ""
     named = (AS_GIVEN, RELABELLED, WEIGHTED, WITH_TEST)
-    errors = [f"{each.repair} {each.error.rate:.3f}" for each in repairs if each.repair in named or each.chosen]
+    errors = [f"{each.error.rate:.3f} {each.repair}" for each in repairs if each.repair in named or each.chosen]
     best = next(each.repair for each in repairs if each.chosen)
-    said = f"Error by test rows that had no say in it, trained on labels {', '.join(errors)}."
+    said = f"Error by test rows that had no say in it: {', '.join(errors)}."
     return said if best == AS_GIVEN else f"{said} Best: {best}."
 
 
