@@ -24,7 +24,7 @@ from psidebug.evidence.contest import (
     scattered,
     scattered_jointly,
 )
-from psidebug.evidence.held_out import LabelPredictions
+from psidebug.evidence.held_out import Folds, LabelPredictions
 from psidebug.evidence.hypotheses import Hypothesis
 from psidebug.evidence.joint_fit import GivenLabels, fit_by_class, fit_none_wrong
 from psidebug.policy import RATE_ELSEWHERE
@@ -44,6 +44,7 @@ class Oracle:
 
     def __init__(self, train: Floats, test: Floats, *others: LabelPredictions) -> None:
         self._predictions = [LabelPredictions("oracle", train, test), *others]
+        self.folds = Folds(np.arange(len(train)) % 3, np.arange(len(test)) % 3)
         self.excluded: list[Mask] = []
         self.dropped: list[str] = []
 

@@ -184,7 +184,8 @@ def test_it_stays_only_where_test_labels_gain_by_it(monkeypatch: pytest.MonkeyPa
     assert best.follow is not None
     again = with_repaired_labels(contest, best, first)
     assert ON_REPAIRED in again.calibrated.names
-    nothing = LabelPredictions(ON_REPAIRED, *(np.full((n, 2), np.log(0.5)) for n in (len(task.train), len(task.test))))
+    lies = [np.log(np.where(np.eye(2)[each.codes] == 1, 0.001, 0.999)) for each in (task.train, task.test)]
+    nothing = LabelPredictions(ON_REPAIRED, *lies)
     monkeypatch.setattr(Predictors, "predict_from_repaired", lambda *_: nothing)
     assert with_repaired_labels(contest, best, first) is best
     monkeypatch.setattr(Predictors, "predict_from_repaired", lambda *_: None)

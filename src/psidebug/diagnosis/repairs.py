@@ -177,6 +177,8 @@ def _tested_by(task: Task, rows: Rows) -> Task:
 
 
 def _on_validation(trainer: Trainer, change: Change) -> Mask | None:
+    if trainer.task.data.validation is None:
+        return None
     try:
         margins = trainer.trained(change).validation
     except LearnerFailed:

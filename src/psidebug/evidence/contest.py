@@ -28,6 +28,7 @@ from psidebug.evidence.joint_fit import (
     GivenLabels,
     JointFit,
     averaged_with_test_labels_alone,
+    contradicts_test_labels,
     fit_by_class,
     fit_following,
     fit_none_wrong,
@@ -107,8 +108,8 @@ def scattered_jointly(
 
     It is believed where errors gain more nats than they cost. Elsewhere labels that are wrong together may have taught
     it, and the fit by test labels alone is believed, unless that finds nothing and errors gain a little here. Labels
-    follow the look of their row if that says more than rates by class do; ``from_repaired`` are predictions for which
-    that has been decided.
+    follow the look of their row if that says more than rates by class do, or where these contradict the test labels;
+    ``from_repaired`` are predictions for which that has been decided.
     """
     if contest.stated is not None:
         return by_test_labels, None
@@ -116,9 +117,11 @@ def scattered_jointly(
     given, test_codes = contest.undecided_in(by_test_labels.groups == 0), contest.task.test.codes
     right, wrong = _joint_fits(contest, predictions, given)
     bar = wrong.surplus if wrong.surplus > right.log_likelihood else None
+    folds = contest.predictors.folds.test
+    refuted = from_repaired is not None or contradicts_test_labels(wrong, predictions, test_codes, given, folds)
     given = given.looked_at(contest.predictions)
     follows = fit_following(predictions, test_codes, given)
-    if from_repaired is not None or follows.surplus > wrong.surplus:
+    if follows.surplus > wrong.surplus or (refuted and follows.surplus > right.log_likelihood):
         wrong = averaged_with_test_labels_alone(follows, predictions, test_codes, given)
     evidence, charge = wrong.log_likelihood - right.log_likelihood, wrong.charge
     if evidence <= charge and (by_test_labels.likely or evidence <= policy.LEAST_JOINT_GAIN):
@@ -145,7 +148,7 @@ def with_repaired_labels(contest: Contest, best: Hypothesis, by_test_labels: Hyp
 
     The user's learner has learned to repeat such errors; trained on the likeliest labels instead, each with the
     confidence in it as its weight, and on test rows of other folds, it predicts better. It stays if the test labels,
-    held out, are likelier by it, by more than chance.
+    held out, are likelier by it.
     """
     if best.slices or best.follow is None:
         return best
@@ -156,11 +159,11 @@ def with_repaired_labels(contest: Contest, best: Hypothesis, by_test_labels: Hyp
         if again is None:
             break
         tried = [*contest.predictions, again]
-        now = held_out_log_likelihood(tried, test_codes, folds)
-        if now <= reached + chance(1):
+        now, calibrated = held_out_log_likelihood(tried, test_codes, folds), calibrate(tried, test_codes)
+        if now <= reached or again.name in calibrated.unused:
             break
         kept, reached = tried, now
-        by_test_labels = _weighed(contest, (), calibrate(kept, test_codes))
+        by_test_labels = _weighed(contest, (), calibrated)
     if len(kept) == len(contest.predictions):
         return best
     hypothesis, _ = scattered_jointly(contest, by_test_labels, kept)

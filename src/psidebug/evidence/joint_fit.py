@@ -165,14 +165,33 @@ def averaged_with_test_labels_alone(
     return replace(fit, noise=replace(fit.noise, posterior=halfway))
 
 
-def held_out_log_likelihood(predictions: Sequence[LabelPredictions], test_codes: Codes, test_folds: Rows) -> float:
-    """Log likelihood of the test labels, each fold with a and b from the others."""
+def contradicts_test_labels(
+    fit: JointFit, predictions: Sequence[LabelPredictions], test_codes: Codes, given: GivenLabels, test_folds: Rows
+) -> bool:
+    """Whether test labels, held out, are less likely with a and b by all labels than by other test labels alone.
+
+    Then the training labels have outvoted them: labels did not go wrong as the fit has it.
+    """
+    some, of_these = sampled(given, predictions)
+    likelihood = some.likelihood(fit.noise.rates, fit.noise.follow)
+    together = held_out_log_likelihood(of_these, test_codes, test_folds, likelihood, fit.calibrated)
+    return together < held_out_log_likelihood(of_these, test_codes, test_folds) - chance(1)
+
+
+def held_out_log_likelihood(
+    predictions: Sequence[LabelPredictions],
+    test_codes: Codes,
+    test_folds: Rows,
+    train_likelihood: Floats | None = None,
+    start: Calibrated | None = None,
+) -> float:
+    """Log likelihood of the test labels, each fold with a and b from the others, and from training labels if given."""
     total = 0.0
     for fold in range(policy.FOLDS):
         apart = test_folds == fold
         others = [replace(each, test=each.test[~apart]) for each in predictions]
         held_out = [replace(each, test=each.test[apart]) for each in predictions]
-        calibrated = calibrate(others, test_codes[~apart])
+        calibrated = calibrate(others, test_codes[~apart], train_likelihood, start)
         total += log_likelihood(calibrated.applied_to(held_out).test, test_codes[apart])
     return total
 
