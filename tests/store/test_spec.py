@@ -82,8 +82,6 @@ def test_symptoms_of_ours_are_kept(planted: Planted, tmp_path: Path, symptom: Sy
 # ── what is settled by a person meanwhile ──
 
 
-# With a stated prior, the contest of two slices that cover all rows takes the mean of no rows, which changes nothing.
-@pytest.mark.filterwarnings("ignore:Mean of empty slice", "ignore:invalid value encountered in divide")
 def test_options_and_the_direction_of_a_prior_are_not_forgotten(planted: Planted, tmp_path: Path) -> None:
     found = debugged(planted, prior=directed(planted), symptom="half", engine="sampling", rounds=2)
     place = int(found.order[0])

@@ -296,7 +296,7 @@ def _weighed(contest: Contest, slices: tuple[Slice, ...], calibrated: Calibrated
     for group in range(len(slices) + 1):
         own = groups == group
         logs, codes = calibrated.train[own], given[own]
-        if group == 0 and contest.stated is not None:
+        if group == 0 and contest.stated is not None and own.any():
             noise = _stated_rates(logs, codes, contest.stated[own])
         else:
             noise = _rates(contest, logs, own)
