@@ -136,7 +136,7 @@ def test_where_no_label_is_in_doubt_only_test_rows_can_be_added() -> None:
     found = psidebug.debug(LogisticRegression(), *rows.four, check_fidelity=False)
     if found.nothing_to_debug:
         pytest.fail("the task has no bugs")
-    assert set(found.repairs["repair"]) == {AS_GIVEN, repairs.GIVEN_WITH_TEST, TEST_ALONE}
+    assert set(found.repairs["repair"]) == {AS_GIVEN, repairs.GIVEN_WITH_TEST}
     assert (found.repaired_weights == 1.0).all()
 
 
@@ -149,6 +149,8 @@ def test_a_validation_set_vetoes(rows: Rows) -> None:
     frame = found.repairs
     assert frame["repair"][frame["chosen"]].tolist() == [AS_GIVEN], "it makes no error there, all others do"
     assert (frame["validation_error"][~frame["chosen"]] > 0).all()
+    assert found.correction is None, "nor is the correction proved"
+    assert "Validation rows say that these do harm" in found.with_repairs.verdict
 
 
 def test_a_learner_without_weights_is_relabelled_and_joined(rows: Rows) -> None:
@@ -164,7 +166,9 @@ def test_a_saved_diagnosis_says_and_does_the_same(tmp_path: Path, rows: Rows, fo
     pd.testing.assert_frame_equal(again.repairs, found.repairs)
     assert again.verdict == found.with_repairs.verdict
     assert again.findings.repairs == found.with_repairs.found.repairs
-    found.save(tmp_path / "without")
+    found.save(tmp_path / "asked")
+    assert psidebug.Diagnosis.load(tmp_path / "asked").findings.repairs == again.findings.repairs
+    psidebug.debug(LogisticRegression(), *rows.four, check_fidelity=False).save(tmp_path / "without")
     later = psidebug.Diagnosis.load(tmp_path / "without")
     assert later.findings.repairs == ()
     pd.testing.assert_frame_equal(later.repairs, found.repairs)
@@ -177,3 +181,42 @@ def test_too_small_a_test_set_has_no_repairs(rows: Rows) -> None:
     found = psidebug.debug(LogisticRegression(), X, given, X_test[:25], y_test[:25], check_fidelity=False)
     assert len(found.repairs) == 0
     np.testing.assert_allclose(found.repaired_model.coef_, LogisticRegression().fit(X, given).coef_, atol=1e-3)
+
+
+def test_after_a_review_the_model_is_fitted_on_the_repaired_labels(rows: Rows, found: psidebug.Diagnosis) -> None:
+    """Rejected suspects make the others doubtful; what was cross-fitted before the review is not told of it."""
+    first = found.suspects["row"][:8].tolist()
+    again = found.with_repairs.reviewed(confirmed=first[:2], rejected=first[2:])
+    assert len(again.repairs) == 0
+    own = LogisticRegression().fit(rows.four[0], again.repaired_labels)
+    np.testing.assert_allclose(again.repaired_model.coef_, own.coef_, atol=1e-3)
+    weights = again.repaired_weights
+    np.testing.assert_array_equal(weights[first], 1.0)
+    corrected = np.setdiff1d(np.flatnonzero(np.asarray(again.repaired_labels) != rows.given), first)
+    np.testing.assert_allclose(weights[corrected], again.p_wrong[corrected], atol=1e-12)
+
+
+def test_the_model_predicts_the_users_labels_whatever_it_was_fitted_on(rows: Rows) -> None:
+    names = np.array(["no", 1], dtype=object)  # scikit-learn takes no such labels: they are fitted as 0 and 1
+    X, given, X_test, y_test = rows.four
+    found = psidebug.debug(LogisticRegression(), X, names[given], X_test, names[y_test], check_fidelity=False)
+    predicted = found.repaired_model.predict(rows.X[rows.apart])
+    assert set(predicted.tolist()) == {"no", 1}
+    assert (predicted == names[rows.truth[rows.apart]]).mean() > 0.8
+    assert found.repaired_model.coef_.shape == (1, 2), "all else is the learner's"
+
+
+def test_a_class_without_test_rows_is_not_lost(rows: Rows) -> None:
+    X, given, X_test, y_test = rows.four
+    more = np.where(X[:, 1] > 1.2, 2, given)
+    left = X_test[:, 1] <= 1.2
+    found = psidebug.debug(LogisticRegression(), X, more, X_test[left], y_test[left], check_fidelity=False)
+    assert TEST_ALONE not in set(found.repairs["repair"])
+    assert found.repaired_model.classes_.tolist() == [0, 1, 2]
+
+
+def test_what_two_thirds_of_the_test_rows_cannot_say_is_not_told(rows: Rows) -> None:
+    X, given, X_test, y_test = rows.four
+    found = psidebug.debug(LogisticRegression(), X, given, X_test[:40], y_test[:40], check_fidelity=False)
+    assert found.hypotheses[0].likely
+    assert set(found.repairs["repair"]) == {AS_GIVEN, repairs.GIVEN_WITH_TEST}

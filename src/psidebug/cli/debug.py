@@ -34,7 +34,9 @@ table_type = click.Path(allow_dash=True, path_type=Path)
 @click.argument("test", type=table_type)
 @click.option("--label", metavar="COLUMN", required=True, help="The column with the classes.")
 @click.option("--id", "id_", metavar="COLUMN", help="The column with row ids, used in every result.")
-@click.option("--validation", metavar="FILE", type=table_type, help="Held-out rows, only used to report the effect.")
+@click.option(
+    "--validation", metavar="FILE", type=table_type, help="Held-out rows that report the effect, and veto harm."
+)
 @click.option(
     "--annotations",
     metavar="FILE",

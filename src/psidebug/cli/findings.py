@@ -20,7 +20,7 @@ from psidebug.task.labels import quoted
 
 SUSPECTS_SHOWN, SLICES_SHOWN, ANNOTATORS_SHOWN = 8, 5, 5
 INDENT = 2
-NUMBERS = ("wrong", "PS", "right", "rows", "test error", "validation error")
+NUMBERS = ("wrong", "PS", "right", "rows", "test error", "log loss", "validation error")
 """Names of columns that are aligned to the right."""
 
 
@@ -118,12 +118,13 @@ def _show_repairs(console: Console, found: Answers) -> None:
         return
     heading(console, "What to train on, and the error by rows that had no say in it")
     validated = any(each.validation is not None for each in repairs)
-    names = ("", "rows", "test error", *(("validation error",) if validated else ()), "")
+    names = ("", "rows", "test error", "log loss", *(("validation error",) if validated else ()), "")
     rows = [
         (
             each.repair,
             f"{each.rows:,}",
             f"{each.error.rate:.3f}",
+            f"{each.log_loss:.3f}",
             *(("" if each.validation is None else f"{each.validation.rate:.3f}",) if validated else ()),
             "take this one" if each.chosen else "",
         )

@@ -62,7 +62,7 @@ def debug(
     bugs
         Positions of the test rows to explain (or a mask); all misclassified ones when left out.
     X_validation, y_validation
-        Rows kept apart, on which the effect of the corrections is reported.
+        Rows kept apart, on which the effect of the corrections is reported; they veto one that does harm there.
     sample_weight
         One weight per training row, as the model was or is to be fitted with; every fit gets them.
     metadata

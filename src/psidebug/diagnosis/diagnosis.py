@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from psidebug.changes import Relabel
+from psidebug.changes import Change, Relabel
 from psidebug.diagnosis import explanation
 from psidebug.diagnosis.as_findings import label_findings, origin_of
 from psidebug.diagnosis.find import find
 from psidebug.diagnosis.named_options import check_spec, stated_prior
 from psidebug.diagnosis.repair import Correction
-from psidebug.diagnosis.repairs import AS_GIVEN, Believed, changes_of, repairs_of, told, unwatched
+from psidebug.diagnosis.repairs import Believed, changes_of, repairs_of, told, unwatched
 from psidebug.diagnosis.session import Session, reopened, settled
 from psidebug.diagnosis.who_errs import annotator_findings
 from psidebug.errors import NotMisclassified, UnknownOption
@@ -32,7 +32,7 @@ from psidebug.spec import Spec
 from psidebug.store import Run, check_run_place, load_run, save_run
 from psidebug.symptoms import Symptom
 from psidebug.task.data import Data
-from psidebug.task.labels import array_of
+from psidebug.task.labels import array_of, in_labels_of
 from psidebug.task.tables import Table
 from psidebug.task.task import Task
 from psidebug.training.trainer import one_blas_thread
@@ -86,7 +86,8 @@ class Diagnosis(Answers):
 
     @cached_property
     def _repairs(self) -> tuple[FoundRepair, ...]:
-        if self.nothing_to_debug or not self.found.explanations or self.found.repairs:
+        reviewed = AFTER_REVIEW in self.found.notes
+        if self.nothing_to_debug or not self.found.explanations or self.found.repairs or reviewed:
             return self.found.repairs
         stated = stated_prior(self.spec.prior, self.task)
         moves = None if stated is None else stated.moves
@@ -119,21 +120,29 @@ class Diagnosis(Answers):
     def repairs(self) -> Any:
         """Data frame of what to train on instead of the labels as given, and which of it to take (``chosen``).
 
-        Relabelled; weighted by the confidence in each label; without the labels that are probably wrong; with the test
-        rows beside them; the test rows alone. ``error`` (with its 95% interval) and ``log_loss`` are cross-fitted: each
-        test row is judged by a model that it had no say in. It takes some twenty fits, when it is first asked for.
+        *Relabelled*: the likeliest label of each row; *weighted*: the same, each with the confidence in it as its
+        weight; *left out*: without the rows whose label is probably wrong; *with your test rows*: weighted, and the
+        test rows beside them, each with the weight of a mean training row; *your test rows alone*. ``error`` (with its
+        95% interval) and ``log_loss`` are cross-fitted: each test row is judged by a model that it had no say in. The
+        smallest log loss is chosen, unless another has clearly fewer errors, or validation rows say that it does harm.
+        It takes some twenty fits, when it is first asked for. There are none after a review.
         """
         return repairs_frame(replace(self.found, repairs=self._repairs))
 
     @cached_property
     def repaired_model(self) -> Any:
-        """The learner, fitted on the best of the :attr:`repairs`; as given, if there are none.
+        """The learner, fitted on the best of the :attr:`repairs`; on :attr:`repaired_labels`, if there are none.
 
-        If that is one "with your test rows", these cannot test it any more: its error is the cross-fitted one.
+        If that is one "with your test rows", these cannot test it any more: its error is the cross-fitted one. Where
+        the learner takes no labels but 0 … K-1, its predictions are turned into yours.
         """
-        chosen = next((each.repair for each in self._repairs if each.chosen), AS_GIVEN)
-        changes = changes_of(self.task, Believed.found(self.found.labels), np.arange(len(self.task.test)))
-        return self.session.prover.trainer.model(changes[chosen])
+        task, labels = self.task, self.found.labels
+        chosen = next((each.repair for each in self._repairs if each.chosen), None)
+        if chosen is None:
+            change: Change = Relabel.of(task.data, labels.repaired)
+        else:
+            change = changes_of(task, Believed.found(labels), np.arange(len(task.test)))[chosen]
+        return in_labels_of(task.encoding, self.session.prover.trainer.model(change))
 
     def explained(self, most: int = explanation.BUGS_EXPLAINED) -> tuple[Causes, ...]:
         """The bugs that are most confidently wrong, each with its first causes; :meth:`explain` says more of one."""
@@ -259,7 +268,11 @@ class Diagnosis(Answers):
         return replace(
             self,
             found=replace(
-                self.found, labels=labels, notes=notes, annotators=annotator_findings(task, hypotheses, known)
+                self.found,
+                labels=labels,
+                notes=notes,
+                repairs=(),
+                annotators=annotator_findings(task, hypotheses, known),
             ),
             live=replace(session, hypotheses=hypotheses, unreviewed=unreviewed, known=known),
         )
@@ -324,9 +337,10 @@ class Diagnosis(Answers):
         that is safe to open again (:data:`psidebug.models.TRUSTED`); else ``run.json`` says why not.
         """
         check_run_place(path, self.found.origin.fingerprint)  # before the causes are worked out
+        findings = self.with_repairs.found if "_repairs" in vars(self) else self.findings  # if they were asked for
         run = self.run
         learner = self.task.learner if run is None else run.learner if run.has_learner else None
-        save_run(path, self.findings, self.data, self.spec, learner)
+        save_run(path, findings, self.data, self.spec, learner)
 
     @staticmethod
     def load(path: str | PathLike[str]) -> Diagnosis:

@@ -32,11 +32,11 @@ from psidebug.diagnosis.repair import enough_evidence
 from psidebug.errors import LearnerFailed
 from psidebug.evidence.contest import compete
 from psidebug.evidence.held_out import Folds
-from psidebug.findings.effects import ErrorRate, Mask
+from psidebug.findings.effects import ErrorRate, Mask, PairedErrors
 from psidebug.findings.findings import FoundRepair, LabelFindings
 from psidebug.margins import is_wrong, log_losses
 from psidebug.task import learner as learners
-from psidebug.task.data import LabelledSet
+from psidebug.task.data import Data, LabelledSet
 from psidebug.task.labels import Codes
 from psidebug.task.tables import take
 from psidebug.task.task import Task
@@ -106,11 +106,13 @@ def changes_of(task: Task, believed: Believed, test_rows: Rows) -> dict[str, Cha
     """The change that each repair is, made of these test rows and of what is believed of the training labels."""
     data, everyone = task.data, np.arange(len(task.train))
     join = Join(test_rows)
-    of_test: dict[str, Change] = {GIVEN_WITH_TEST: join, TEST_ALONE: InTurn((join, Drop(everyone)))}
+    changes: dict[str, Change] = {AS_GIVEN: NOTHING, GIVEN_WITH_TEST: join}
     if not (believed.confidence < 1.0).any():  # no label is doubted
-        return {AS_GIVEN: NOTHING, **of_test}
+        return changes
     relabel = Relabel.of(data, believed.codes)
-    changes: dict[str, Change] = {AS_GIVEN: NOTHING, RELABELLED: relabel, **of_test, WITH_TEST: InTurn((relabel, join))}
+    changes |= {RELABELLED: relabel, WITH_TEST: InTurn((relabel, join))}
+    if _every_class_in(data, test_rows):
+        changes[TEST_ALONE] = InTurn((join, Drop(everyone)))
     if learners.takes_weights(task.learner):
         own = np.ones(len(everyone)) if data.sample_weight is None else data.sample_weight
         weights = own * believed.confidence
@@ -123,6 +125,13 @@ def changes_of(task: Task, believed: Believed, test_rows: Rows) -> dict[str, Cha
     return changes
 
 
+def _every_class_in(data: Data, test_rows: Rows) -> bool:
+    """Whether a model of these test rows alone would know the classes of the training set."""
+    size = data.encoding.size
+    trained, tested = (np.bincount(codes, minlength=size) for codes in (data.train.codes, data.test.codes[test_rows]))
+    return bool((tested[trained > 0] > 0).all())
+
+
 def told(repairs: Sequence[FoundRepair]) -> str:
     """The cross-fitted errors of the main repairs in a sentence, and which to take; nothing if nothing was tried."""
     if not repairs:
@@ -131,7 +140,10 @@ def told(repairs: Sequence[FoundRepair]) -> str:
     errors = [f"{each.error.rate:.3f} {each.repair}" for each in repairs if each.repair in named or each.chosen]
     best = next(each.repair for each in repairs if each.chosen)
     said = f"Error by test rows that had no say in it: {', '.join(errors)}."
-    return said if best == AS_GIVEN else f"{said} Best: {best}."
+    if best != AS_GIVEN:
+        return f"{said} Best, by log loss: {best}."
+    vetoed = any(each.validation is not None for each in repairs)
+    return f"{said} Validation rows say that these do harm." if vetoed and len(errors) > 1 else said
 
 
 def _cross_fitted(
@@ -144,7 +156,7 @@ def _cross_fitted(
     task, folds = trainer.task, Folds.of(trainer.task).test
     wrong: dict[str, Mask] = {}
     losses: dict[str, Floats] = {}
-    failed = set()
+    failed: set[str] = set()
     for fold in range(policy.FOLDS):
         tick("repairs", fold, policy.FOLDS)
         apart, others = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
@@ -153,7 +165,9 @@ def _cross_fitted(
         hypotheses = compete(known, Trainer(known), None, stated, unwatched) if enough else []
         believed = Believed.by(posterior_of(task, hypotheses), task.train.codes)
         changes = changes_of(task, believed, others)
-        if doubts:  # by all test rows, but not by these: then every repair leaves the labels as they are
+        if doubts and not enough:  # what was learned from all test rows cannot be learned from these
+            failed |= {RELABELLED, WEIGHTED, LEFT_OUT, WITH_TEST, TEST_ALONE}
+        elif doubts:  # by all test rows, but maybe not by these: then a repair leaves the labels as they are
             as_given = {RELABELLED: NOTHING, WEIGHTED: NOTHING, LEFT_OUT: NOTHING, WITH_TEST: changes[GIVEN_WITH_TEST]}
             changes = as_given | changes
         for name, change in changes.items():
@@ -191,7 +205,7 @@ def _clearly_fewer(these: Mask | None, those: Mask | None) -> bool:
     if these is None or those is None:
         return False
     only_these, only_those = int((these & ~those).sum()), int((those & ~these).sum())
-    return only_those - only_these > policy.MORE_BROKEN * float(np.sqrt(only_these + only_those))
+    return PairedErrors(fixed=only_these, broken=only_those, of=len(these)).clearly_worse
 
 
 def unwatched(stage: str, done: int, total: int) -> None:

@@ -101,6 +101,7 @@ def added_columns(
         added |= {name: told(name) for name in ("verdict", "reviewer", "time")}
     if weights:
         right = findings.labels.right(codes)
+        right[[place for place, each in made.items() if each.verdict is not None]] = 1.0  # a person has decided
         added["weight"] = pa.array(right if data.sample_weight is None else right * data.sample_weight)
     return {free_name(name, names): each for name, each in added.items()}
 

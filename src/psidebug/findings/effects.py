@@ -56,6 +56,11 @@ class PairedErrors:
         return (self.broken - self.fixed) / self.of
 
     @property
+    def clearly_worse(self) -> bool:
+        """Whether more rows are broken than fixed, by more than chance: b - f has the standard error √(b + f)."""
+        return self.broken - self.fixed > policy.MORE_BROKEN * float(np.sqrt(self.broken + self.fixed))
+
+    @property
     def interval(self) -> tuple[float, float]:
         """95% interval of the difference by Agresti and Min: half a row added to each of the four cells.
 
@@ -130,9 +135,11 @@ class Verification:
     def proved(self, *, accused: bool) -> bool:
         """Whether it proves the correction; ``accused`` if the rows are a slice that a likely explanation accuses.
 
-        Fewer than ``policy.LEAST_TEST_ROWS`` test rows prove nothing.
+        Fewer than ``policy.LEAST_TEST_ROWS`` test rows prove nothing, and validation rows that it breaks veto it.
         """
         if self.test_after.of < policy.LEAST_TEST_ROWS:
+            return False
+        if (apart := self.validation_change) is not None and apart.clearly_worse:
             return False
         paired = self.test_change
         return policy.proved(self.gain, self.gain_error, fixed=paired.fixed, broken=paired.broken, accused=accused)

@@ -51,8 +51,9 @@ class LabelFindings:
         return np.flatnonzero(self.repaired != self.given)
 
     def right(self, codes: Codes) -> Floats:
-        """How likely each of these labels (N,) is right; one that is neither given nor the likeliest somebody knows."""
-        as_given = np.where(codes == self.given, 1.0 - self.p_wrong, 1.0)
+        """How likely each of these labels (N,) is right; of one that nothing proposes, somebody knows it."""
+        other = np.where(codes == self.proposed, self.p_wrong, 1.0)
+        as_given = np.where(codes == self.given, 1.0 - self.p_wrong, other)
         return np.where(codes == self.likeliest, self.confidence, as_given)
 
 

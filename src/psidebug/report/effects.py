@@ -47,13 +47,14 @@ def records(frame: Any) -> list[Plain]:
 def errors_of(findings: Findings) -> list[Plain]:
     """Error on each set of the models trained on given labels, on corrected ones, and of the two controls.
 
-    On the test set that of the corrected labels is cross-fitted, where that was done: no row has chosen them.
+    On the test set that of the corrected labels is cross-fitted; where that was not done, it is not told, since the
+    test rows have chosen them.
     """
     if findings.correction is None:
         return []
     effect, controls = findings.correction.verified, findings.controls
-    apart = next((each.error for each in findings.repairs if each.repair == "relabelled"), effect.test_after)
-    rates: list[tuple[str, ErrorRate, ErrorRate | None, float | None]] = [
+    apart = next((each.error for each in findings.repairs if each.repair == "relabelled"), None)
+    rates: list[tuple[str, ErrorRate | None, ErrorRate | None, float | None]] = [
         ("given labels", effect.test_before, effect.validation_before, None),
         ("corrected", apart, effect.validation_after, None),
     ]
@@ -61,7 +62,7 @@ def errors_of(findings: Findings) -> list[Plain]:
         control: Verification | None = getattr(controls, attribute, None)
         if controls is not None and control is not None:
             rates.append((name, control.test_after, control.validation_after, controls.against(control).p_value))
-    test = [_rate("test", name, on_test, p_value) for name, on_test, _, p_value in rates]
+    test = [_rate("test", name, on_test, p_value) for name, on_test, _, p_value in rates if on_test is not None]
     return test + [_rate("validation", name, on, None) for name, _, on, _ in rates if on is not None]
 
 

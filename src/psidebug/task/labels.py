@@ -158,3 +158,26 @@ def _listing(values: Iterable[Hashable]) -> str:
 def quoted(label: Any) -> str:
     """A label in a sentence: a text stands between quotation marks as it is, without a programmer's marks."""
     return f"'{label}'" if isinstance(label, str) else str(label)
+
+
+class InLabels:
+    """A fitted classifier that knows codes 0 … K-1, predicting the user's own labels; all else is the classifier's."""
+
+    def __init__(self, encoding: Encoding, model: Any) -> None:
+        self.model, self._encoding = model, encoding
+        self.classes_ = encoding.decode(np.asarray(model.classes_, dtype=np.intp))
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Labels of these rows."""
+        return self._encoding.decode(np.asarray(self.model.predict(X), dtype=np.intp).reshape(-1))
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "model":  # not there yet, while it is unpickled
+            raise AttributeError(name)
+        return getattr(self.model, name)
+
+
+def in_labels_of(encoding: Encoding, model: Any) -> Any:
+    """A model that predicts the user's labels, whatever it was fitted on."""
+    codes = list(range(encoding.size))
+    return InLabels(encoding, model) if encoding.native.tolist() == codes != list(encoding.classes) else model
