@@ -15,6 +15,7 @@ import sys
 import sysconfig
 import venv
 from collections.abc import Callable, Mapping
+from importlib.metadata import version
 from pathlib import Path
 
 import pooch
@@ -83,8 +84,12 @@ def _see_present_packages(python: Path) -> None:
 
 
 def _installed(python: Path, module: str, requirement: str) -> dict[str, str]:
-    """Install one package; nothing if it can then be imported, else the reason."""
-    command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", requirement]
+    """Install one package; nothing if it can then be imported, else the reason.
+
+    Numpy stays as it is here: an older one would hide it, and Psi could not be measured any more.
+    """
+    options = ["--quiet", "--disable-pip-version-check"]
+    command = [str(python), "-m", "pip", "install", *options, requirement, f"numpy=={version('numpy')}"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=60 * MINUTES, check=False)
     except subprocess.TimeoutExpired:
