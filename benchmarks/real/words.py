@@ -14,11 +14,11 @@ The goals, for each task: average precision (AP) within {BEHIND} of the first me
 within a third of the true one; an error after the repair that is not above that of the labels as given, and at most
 {WORSE} above the *judge's*, who trains on the trusted rows alone. **Bold** in Psi's columns: the goal is missed.
 
-Psi was developed on seed 0 of these tasks and of ten more made from the same files, and once looked at with seeds 1 and
-2 of SemEval and YouTube. Seeds draw other answers, ties or rows, but the data sets are the same: other data sets are the
-real test. Goals that are missed over the three seeds: relabelling alone wins back 0.74 of the lost accuracy in the mean
-(goal 0.80), the best repair 0.87 (goal 0.90; CIFAR-10N, where right labels gain 0.007, has 0.75 and 0.51); F1 is 0.72 on
-YouTube and 0.67 on SemEval (goals 0.73 and 0.68).
+Psi was developed on seed 0 of these tasks and of ten more made from the same files, and once looked at with seeds 1
+and 2 of SemEval and YouTube. Seeds draw other answers, ties or rows, but the data sets are the same: other data sets
+are the real test. Goals that are missed over the three seeds: relabelling alone wins back 0.74 of the lost accuracy in
+the mean (goal 0.80), the best repair 0.87 (goal 0.90; CIFAR-10N, where right labels gain 0.007, has 0.75 and 0.51); F1
+is 0.72 on YouTube and 0.67 on SemEval (goals 0.73 and 0.68).
 
 ![Average precision on planted and on real errors, and the share of the lost accuracy won back](images/real.svg)
 """
