@@ -15,18 +15,21 @@ from benchmarks.real.words import ABOUT, DATA, METHOD, SOURCES
 
 Means = Mapping[tuple[str, str], float]
 RARE = tuple(name for name, kind in TASKS.items() if kind.rare)
+PLANTED = tuple(name for name, kind in TASKS.items() if kind.planted)
 EXTRA = tuple(name for name, kind in TASKS.items() if kind.extra)
 
 
 def page_of(out: Path) -> str:
     """The whole page, in Markdown."""
     results = Results.of(out)
-    main, rare, extra = (results.tasks(names) for names in (MAIN, RARE, EXTRA))
+    main, rare, planted, extra = (results.tasks(names) for names in (MAIN, RARE, PLANTED, EXTRA))
     parts = [ABOUT, _standing(results, main)]
     parts += ["## Which labels are wrong?", _precision(results, main)]
     parts += ["## How many are wrong, and how sure is it?", _stated(results, main), _reliability(out, main)]
     parts += ["## The model after the repair", _errors(results, main), _won_back(results, main)]
     parts += ["## Few wrong labels", _short(results, rare)] if rare else []
+    if planted:
+        parts += ["## Planted errors, by the same measures", _stated(results, planted), _reliability(out, planted)]
     parts += ["## More tasks from the same files", EXTRA_WORDS + _short(results, extra)] if extra else []
     parts += ["## Time", _seconds(results, main)]
     parts += ["## Methods", _table(["method", "what it does"], [[r.name, r.about] for r in RIVALS], numbers=False)]

@@ -21,6 +21,7 @@ from sklearn.preprocessing import StandardScaler
 
 from benchmarks.real import loaders
 from benchmarks.real.loaders import NONE, Codes, Floats, Part, Rows
+from psidebug.datasets import BENCHMARKS, Noise
 from psidebug.errors import UnknownOption
 from psidebug.task.learner import Classifier
 
@@ -65,6 +66,8 @@ class Kind:
     """Made for development: not in the tables."""
     rare: bool = False
     """Fewer than 10% wrong: reported apart."""
+    planted: bool = False
+    """Errors that we planted, to be measured with the same measures."""
 
 
 def load(name: str, seed: int = 0) -> RealTask:
@@ -187,6 +190,27 @@ def _task(
     )
 
 
+# ── planted, for comparison ──
+
+
+def _planted(seed: int, *, name: str, data: str, noise: Noise) -> RealTask:
+    """A benchmark of Psi's own: its test rows are trusted, its validation rows judge the repair."""
+    made = BENCHMARKS[data](seed, noise=noise)
+    return RealTask(
+        name,
+        seed,
+        made.learner("logistic"),
+        made.X_train,
+        made.given,
+        made.clean,
+        made.X_test,
+        made.y_test,
+        made.X_validation,
+        made.y_validation,
+        len(made.classes),
+    )
+
+
 def _kinds() -> dict[str, Kind]:
     found: dict[str, Kind] = {}
 
@@ -222,8 +246,13 @@ def _kinds() -> dict[str, Kind]:
         hard=True,
         extra=True,
     )
+    kinds: dict[Noise, str] = {"random": "at random", "one_sided": "on one side", "systematic": "a slice"}
+    for data in ("breast_cancer", "linear", "ten_digits"):
+        for noise, told in kinds.items():
+            name, title = f"{data}_{noise}", f"{data.replace('_', ' ')}, {told}"
+            found[name] = Kind(title, partial(_planted, name=name, data=data, noise=noise), planted=True)
     return found
 
 
 TASKS: Mapping[str, Kind] = _kinds()
-MAIN = tuple(name for name, kind in TASKS.items() if not kind.extra and not kind.rare)
+MAIN = tuple(name for name, kind in TASKS.items() if not (kind.extra or kind.rare or kind.planted))

@@ -37,7 +37,7 @@ SCHEMA = 3
 """Version of the summary's form; it rises when a field changes its meaning."""
 SUSPECTS, BUGS, CAUSES = 2_000, 10, 6
 """Suspects and bugs that are shown by default, and the causes of each bug."""
-ANNOTATORS, ASKED = 200, 50
+ANNOTATORS, ASKED = 200, 10
 """Annotators that are shown, and rows to ask again."""
 CELLS_OF_A_SUSPECT, LETTERS_OF_A_SUSPECT, LETTERS_OF_A_CAUSE = 5, 160, 360
 ROOM, MARKUP = 1_100_000, 40
