@@ -43,10 +43,11 @@ def constants(data: Data, pairs: Sequence[Pair]) -> Check | None:
     found = [pair.name for pair in pairs if _one_value(pair)]
     if not found:
         return None
+    told, were = ("it", "it was") if len(found) == 1 else ("them", "they were")
     return Check(
         "constant columns",
-        f"{columns_told(found)} one value in all training rows: nothing can be learned from it. Check how "
-        f"{'it was' if len(found) == 1 else 'they were'} made, or leave {'it' if len(found) == 1 else 'them'} out.",
+        f"{columns_told(found)} one value in all training rows: nothing can be learned from {told}. Check how {were} "
+        f"made, or leave {told} out.",
     )
 
 
