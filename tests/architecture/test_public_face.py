@@ -88,7 +88,7 @@ def test_the_door_takes_what_debug_takes() -> None:
 
 DIAGNOSIS = {
     "what was found": {
-        "annotators", "answers", "ask_again",
+        "annotators", "answers", "ask_again", "checks",
         "controls", "corrected", "correction", "curve", "explained", "explanations", "fidelity", "findings", "found",
         "later", "notes", "nothing_to_debug", "order", "p_wrong", "prior", "proposed", "repaired_labels",
         "repaired_model", "repaired_weights", "repairs", "settings", "slices", "spec", "suspects", "threshold_curve",
@@ -130,6 +130,7 @@ def test_the_columns_of_the_results(planted: Planted, make: type) -> None:
     assert columns(found.slices) == SLICE_COLUMNS
     assert columns(found.explain(int(found.task.bugs[0])).causes) == SUSPECT_COLUMNS
     assert columns(found.explanations) == EXPLANATION_COLUMNS
+    assert columns(found.checks) == ["check", "sentence"]
     assert found.explanations.shape[0] == len(found.hypotheses) > 1
     quiet = psidebug.debug(LogisticRegression(), X_train, planted.y_train, X_test, planted.y_test, bugs=[])
     assert columns(quiet.suspects) == SUSPECT_COLUMNS

@@ -26,7 +26,6 @@ from threadpoolctl import threadpool_info
 
 from psidebug.cli.debug import fixed_like
 from psidebug.cli.options import allowed, few_threads
-from psidebug.intake.inputs import shared_rows
 from psidebug.report import summarise, views
 from psidebug.report.pictures import picture_of_array
 from psidebug.store import load_run
@@ -259,20 +258,11 @@ def test_a_test_file_of_training_rows_is_told(folder: Path) -> None:
     half = {name: [*values[:150], *values[150:180]] for name, values in table.items()}
     half["income"] = [*table["income"][:150], *(7.0 + place for place in range(30))]
     write_csv(folder / "test.csv", half)
-    ran = psi(*DEBUG, "--json", folder=folder)
-    assert ran.err.startswith("psi: 150 of 180 test rows are also training rows")
-    assert any(note.startswith("150 of 180 test rows") for note in json.loads(ran.out)["notes"])
-    assert any(note.startswith("150 of 180 test rows") for note in load_run(folder / "psi-run").notes)
-
-
-def test_rows_that_are_alike_by_chance_are_not_told() -> None:
-    """Two columns of few values: most rows have a twin whatever the file."""
-    rng = np.random.default_rng(0)
-    first, second = (pa.table({"a": rng.integers(4, size=200), "b": rng.integers(3, size=200)}) for _ in range(2))
-    assert shared_rows(first, second) is None
-    unlike = pa.table({"a": rng.normal(size=200), "b": rng.integers(3, size=200)})
-    assert shared_rows(unlike, unlike.slice(50, 60)) is not None
-    assert shared_rows(unlike, pa.table({"a": rng.normal(size=200), "b": unlike["b"]})) is None
+    ran = psi(*DEBUG, folder=folder)
+    before, _, after = ran.out.partition("Verdict")
+    assert "Before the diagnosis 150 of 180 test rows are also training rows" in " ".join(before.split())
+    assert "training rows:" not in after, "it is said once"
+    assert load_run(folder / "psi-run").found.checks[0].sentence.startswith("150 of 180 test rows")
 
 
 def test_many_classes_are_told_before_the_work(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

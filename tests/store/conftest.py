@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,11 @@ from tests.conftest import Planted, with_changes
 def debugged(planted: Planted, **changes: Any) -> psidebug.Diagnosis:
     data, options = with_changes(planted, {"check_fidelity": False, "rng": 0, **changes})
     return psidebug.debug(*data, **options)
+
+
+def told(found: psidebug.Diagnosis, note: str) -> psidebug.Diagnosis:
+    """The same diagnosis of the same inputs, told apart by a note."""
+    return replace(found, found=replace(found.found, notes=(*found.notes, note)))
 
 
 def both(planted: Planted, make: Callable[[Any], Any]) -> dict[str, Any]:

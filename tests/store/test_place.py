@@ -20,18 +20,13 @@ from psidebug.files import marked
 from psidebug.store import check_run_place, fingerprint_of, load_run
 from psidebug.store.manifest import read_run_file
 from tests.conftest import Planted, planted_rows
-from tests.store.conftest import debugged
+from tests.store.conftest import debugged, told
 
 
 @pytest.fixture(scope="module")
 def small(planted: Planted) -> psidebug.Diagnosis:
     """Quick to save: nothing to explain."""
     return debugged(planted, bugs=[])
-
-
-def told(found: psidebug.Diagnosis, note: str) -> psidebug.Diagnosis:
-    """The same diagnosis of the same inputs, told apart by a note."""
-    return found.described(notes=[note])
 
 
 def state(directory: Path) -> dict[str, bytes]:
@@ -305,11 +300,11 @@ def test_the_tables_can_be_read_by_any_program(small: psidebug.Diagnosis, tmp_pa
 WRITER = """
 import sys
 from tests.conftest import planted_rows
-from tests.store.conftest import debugged
+from tests.store.conftest import debugged, told
 found = debugged(planted_rows(), bugs=[])
 while True:
     for note in ("a", "b"):
-        found.described(notes=[note]).save(sys.argv[1])
+        told(found, note).save(sys.argv[1])
         print(flush=True)
 """
 

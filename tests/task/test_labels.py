@@ -132,9 +132,30 @@ def test_a_few_fractions_are_classes() -> None:
 
 def test_an_unseen_class_is_named_beside_those_of_training() -> None:
     with pytest.raises(
-        UnseenClass, match=r"y_test has 'Spam', which no training label has \(training has 'ham', 'spam'\)"
+        UnseenClass, match=r"y_test has 'junk', which no training label has \(training has 'ham', 'spam'\)"
     ):
-        encoding_of(["ham", "spam"]).encode(["ham", "Spam"], where="y_test")
+        encoding_of(["ham", "spam"]).encode(["ham", "junk"], where="y_test")
+
+
+@pytest.mark.parametrize(
+    ("known", "unseen", "told"),
+    [
+        (["ham", "spam"], "Spam", "'Spam' where training has 'spam'"),
+        (["ham", "spam"], " spam", "' spam' where training has 'spam'"),
+        (["no", "new\u00a0york"], "New York", "'New York' where training has 'new"),
+        ([0, 1], "1", "'1' where training has 1"),
+    ],
+)
+def test_a_class_that_is_only_spelled_differently_is_told_beside_the_known_one(
+    known: list[Any], unseen: Any, told: str
+) -> None:
+    with pytest.raises(UnseenClass, match=f"y_test has {told}.*: the same class, spelled differently. Spell"):
+        encoding_of(known).encode([known[0], unseen], where="y_test")
+
+
+def test_one_class_that_is_like_none_is_no_matter_of_spelling() -> None:
+    with pytest.raises(UnseenClass, match="which no training label has"):
+        encoding_of(["ham", "spam"]).encode(["Spam", "junk"], where="y_test")
 
 
 def test_a_long_list_of_unseen_classes_is_cut() -> None:

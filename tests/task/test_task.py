@@ -483,7 +483,7 @@ WRONG: list[tuple[type[PsiError], str, Callable[[Planted], dict[str, Any]]]] = [
     (errors.UnseenClass, "y_test has 'ugly', which no training label has", lambda p: {"y_test": ["ugly"] * 80}),
     (
         errors.UnseenClass,
-        "y_test has 'False', 'True'",
+        "y_test has 'False' where training has False",
         lambda p: {"y_train": p.y_train == "bad", "y_test": ["False", "True"] * 40},
     ),
     (

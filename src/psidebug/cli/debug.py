@@ -141,10 +141,7 @@ def debug(
         with _in_words_of_files(inputs.source), few_threads(len(inputs.train.labels)):
             _check_run(run, arguments, seed)
             found = _diagnosed(inputs, arguments, rounds, seed, tick)
-        notes = [] if inputs.shared_rows is None else [inputs.shared_rows]
-        for note in notes:
-            output.remark(f"psi: {note}.")
-        found = found.described(source=inputs.source, notes=notes, **about_test)
+        found = found.described(source=inputs.source, **about_test)
         tick("repairs", 0, 1)
         with few_threads(len(inputs.train.labels)):
             found = found.with_repairs

@@ -30,6 +30,10 @@ def show(console: Console, found: Answers, *, built: Sequence[str]) -> None:
         heading(console, f"Learner: {built[0]}")
         for line in built[1:]:
             say(console, line)
+    if found.found.checks:
+        heading(console, "Before the diagnosis")
+        for check in found.found.checks:
+            say(console, check.sentence)
     heading(console, "Verdict")
     say(console, found.verdict)
     for note in found.notes:
@@ -64,6 +68,7 @@ def as_data(found: Answers) -> dict[str, Any]:
     return {
         "verdict": found.verdict,
         "notes": list(found.notes),
+        "checks": records(found.checks),
         "test_rows": len(found.found.predictions.labels),
         "bugs": len(found.found.predictions.bugs),
         "corrected": found.corrected,

@@ -67,7 +67,7 @@ def debug(
         One weight per training row, as the model was or is to be fitted with; every fit gets them.
     metadata
         A table with one row per training row, of columns that the model never saw (source, annotator, date), in which
-        to look for what the suspects have in common.
+        to look for what the suspects have in common. Dates may be written as text, such as 2024-03-01.
     annotations
         What several annotators said about the training rows, people or labelling rules: a table with a column for each
         of them and a line for each training row (or ids in a column ``row``), or one with the columns ``row``,

@@ -300,7 +300,6 @@ class Diagnosis(Answers):
         source: Mapping[str, Any] | None = None,
         test_ids: Iterable[Any] | None = None,
         test_metadata: Table | None = None,
-        notes: Sequence[str] = (),
     ) -> Diagnosis:
         """With what is known about its rows beside features and labels: it is shown, and nothing else is made of it.
 
@@ -316,7 +315,6 @@ class Diagnosis(Answers):
                 found,
                 origin=replace(found.origin, source=dict(source or found.origin.source)),
                 predictions=replace(found.predictions, ids=ids),
-                notes=(*found.notes, *notes),
             ),
             test_metadata=self.test_metadata if test_metadata is None else test_metadata,
         )
@@ -354,6 +352,10 @@ class Diagnosis(Answers):
 
     def __repr__(self) -> str:
         return f"<Diagnosis: {self.verdict}>"
+
+    def __str__(self) -> str:
+        odd = [f"  {each.sentence}" for each in self.found.checks]
+        return "\n".join([*(["Before the diagnosis", *odd, ""] if odd else []), self.verdict])
 
     def _repr_html_(self) -> str:
         from psidebug.report import in_a_notebook

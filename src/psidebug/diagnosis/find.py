@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from psidebug import policy
 from psidebug.changes import Relabel
+from psidebug.checks import checks_of
 from psidebug.diagnosis.as_findings import (
     best_of_each_slice,
     found_explanations,
@@ -102,6 +103,7 @@ def _one_round(task: Task, spec: Spec, origin: Origin, more: dict[str, str], tic
         labels=labels,
         predictions=predictions_of(task, None if best is None else best.verified),
         verdict=verdict(task, correction, hypotheses, measured),
+        checks=checks_of(task.data),
         notes=notes,
         settings={
             "noise rate": f"{prior.rates.mean():.4g}" + ("" if stated is not None else ", learned" * weighed),
@@ -142,6 +144,7 @@ def _nothing_to_debug(task: Task, spec: Spec, origin: Origin, tick: Progress) ->
         labels=label_findings(task, None, hypotheses, task.train.codes),
         predictions=predictions_of(task, None),
         verdict=verdict(task, None, hypotheses, None),
+        checks=checks_of(task.data),
         notes=(),
         settings={"noise rate": "stated" if stated is not None else "not learned", "seed": origin.seed},
         origin=origin,

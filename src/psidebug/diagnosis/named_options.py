@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from psidebug import policy
 from psidebug.errors import InvalidPrior, InvalidSymptom, UnknownOption
@@ -17,6 +18,7 @@ from psidebug.priors import Prior, noise, noise_by_group
 from psidebug.spec import NotKept, Spec, StatedPrior
 from psidebug.sufficiency import ENGINES
 from psidebug.symptoms import Symptom, at_least, log_loss_above_boundary, misclassified
+from psidebug.task.dates import dates_in
 from psidebug.task.tables import columns
 from psidebug.task.task import Task
 
@@ -91,6 +93,10 @@ def _by_column(option: Mapping[str, Mapping[Any, float]], task: Task) -> Prior:
             f"there is no column {name!r} to take noise rates from: there are {', '.join(list(found)[:8])}."
         )
     values = found[name].values.tolist()
+    if found[name].dated:  # the rates may name dates by their text, as the metadata had them
+        values = found[name].values.astype("datetime64[us]").tolist()
+        dates = dates_in(pa.array(map(str, rates), type=pa.string()))
+        rates = rates if dates is None else dict(zip(dates.to_pylist(), rates.values(), strict=True))
     return noise_by_group(task.train.codes, task.encoding.size, values, rates, otherwise=policy.DEFAULT_RATE)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.stats import chi2_contingency
 
 from psidebug import policy
 from psidebug.diagnosis.repair import told
@@ -91,18 +90,12 @@ def _doubt(fidelity: Fidelity | None) -> str:
 
 def notes_on_classes(task: Task) -> tuple[str, ...]:
     """What the classes of the test set allow to be said."""
-    trained, tested = (np.bincount(each.codes, minlength=task.encoding.size) for each in (task.train, task.test))
+    tested = np.bincount(task.test.codes, minlength=task.encoding.size)
     if len(task.test) > 1 and (tested > 0).sum() == 1:
         return ("the test set has one class only: it cannot tell wrong labels from a biased model; none is corrected",)
     few = np.flatnonzero(tested < policy.LEAST_TEST_ROWS_OF_A_CLASS)
     names = ", ".join(quoted(task.encoding.classes[code]) for code in few)
-    told: tuple[str, ...] = (f"too few test rows have the class {names}: such labels are not judged",) if names else ()
-    shares = np.array([trained, tested])[:, (trained > 0) & (tested > 0)]
-    if shares.shape[1] > 1 and chi2_contingency(shares).pvalue < policy.CLASS_SHARES_DIFFER:
-        told += (
-            "the classes have other shares in the test set than in training: a class shift may explain part of this",
-        )
-    return told
+    return (f"too few test rows have the class {names}: such labels are not judged",) if names else ()
 
 
 def notes_on_estimates(box: GrayBox, measured: Fidelity | None, estimates: Estimates) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from psidebug.checks import Check
 from psidebug.findings.annotators import AnnotatorFindings
 from psidebug.findings.effects import Controls, ErrorRate, PairedErrors, Verification
 from psidebug.findings.findings import (
@@ -21,6 +22,7 @@ from psidebug.findings.findings import (
 __all__ = [
     "AnnotatorFindings",
     "Causes",
+    "Check",
     "Controls",
     "Curve",
     "ErrorRate",

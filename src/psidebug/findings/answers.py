@@ -11,6 +11,7 @@ from psidebug.findings.frames import (
     annotators_frame,
     answers_frame,
     ask_again_frame,
+    checks_frame,
     curve_frame,
     explanations_frame,
     slices_frame,
@@ -67,6 +68,16 @@ class Answers:
         "The correction to apply; None if retraining says that nothing tried improves the model.",
     )
     corrected = _answer(lambda found: found.corrected, "Number of labels that the verified correction changes.")
+
+    @cached_property
+    def checks(self) -> Any:
+        """Data frame of what was odd about the data before the diagnosis, the most important first.
+
+        At most five lines, none of clean data: ``check`` (overlapping rows, contradicting duplicates, spelling of
+        classes, outside training, class shares, id-like columns, constant columns, dates as text) and a ``sentence``
+        that says what was seen, and what to do.
+        """
+        return checks_frame(self.found)
 
     @cached_property
     def suspects(self) -> Any:

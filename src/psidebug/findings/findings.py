@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from psidebug.checks import Check
 from psidebug.display import Display
 from psidebug.findings.annotators import AnnotatorFindings
 from psidebug.findings.effects import Controls, ErrorRate, Floats, Mask, Verification
@@ -255,6 +256,8 @@ class Findings:
     """How rows are to be shown."""
     frames: str
     """The data-frame library that results are given in: the user's own."""
+    checks: tuple[Check, ...] = ()
+    """What was odd about the data before the diagnosis, the most important first."""
     graybox: str | None = None
     """Name of the gray box that PS is by; None when there is nothing to debug."""
     slices: tuple[FoundSlice, ...] = ()

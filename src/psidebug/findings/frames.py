@@ -24,6 +24,15 @@ def library_for(table: Table) -> str:
     return str(nw.get_native_namespace(frame_like({"row": np.empty(0)}, table)).__name__)
 
 
+def checks_frame(findings: Findings) -> Any:
+    """What was odd about the data before the diagnosis."""
+    columns = {
+        "check": np.array([each.name for each in findings.checks], dtype=object),
+        "sentence": np.array([each.sentence for each in findings.checks], dtype=object),
+    }
+    return _frame(columns, findings.frames)
+
+
 def suspects_frame(findings: Findings) -> Any:
     """Every suspect, best first, with what is known of each."""
     return labels_frame(findings.labels, findings.encoding, findings.frames)

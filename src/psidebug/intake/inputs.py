@@ -5,26 +5,20 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
 
 from psidebug.errors import LearnerMismatch
 from psidebug.intake.answers import read_answers
 from psidebug.intake.mixed import NAMES, learner_for
 from psidebug.intake.plan import Plan, plan_for
 from psidebug.intake.splits import Part, Roles, feature_names, ids_of, metadata_like, metadata_of, read_parts
-from psidebug.intake.types import is_number
 from psidebug.task.tables import as_table
 
 File = str | PathLike[str]
-MOST_SHARED = 0.5
-"""Share of the test rows; if more of them are training rows, there is a warning."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,11 +58,6 @@ class Inputs:
         if self.answers is not None:
             found["annotations"] = self.answers
         return found
-
-    @cached_property
-    def shared_rows(self) -> str | None:
-        """A sentence if most test rows are training rows; else None."""
-        return shared_rows(self.train.columns(self.features), self.test.columns(self.features))
 
     def about_test(self) -> dict[str, Any]:
         """Ids and metadata of the test file, for ``Diagnosis.described``."""
@@ -164,36 +153,3 @@ def _takes_texts(model: Any) -> bool:
 
 def _array(labels: list[Any]) -> Any:
     return np.array(labels, dtype=object) if isinstance(labels[0], str) else np.array(labels)
-
-
-def shared_rows(train: Any, test: Any) -> str | None:
-    """A sentence if most test rows have the features of a training row, and more than chance explains; else None.
-
-    The training rows tell what chance explains: where few values are possible, most of them have a twin in training.
-    """
-    keys = _keys(train, test)
-    learned, tested = keys[: train.num_rows], keys[train.num_rows :]
-    shared = int(np.isin(tested, learned).sum())
-    _, place, times = np.unique(learned, return_inverse=True, return_counts=True)
-    twins = float((times[place] > 1).mean())
-    if shared <= MOST_SHARED * len(tested) or shared <= 2 * twins * len(tested):
-        return None
-    return (
-        f"{shared:,} of {len(tested):,} test rows are also training rows: a model is right about rows that it has "
-        f"learned, even with wrong labels. Test on held-out rows"
-    )
-
-
-def _keys(train: Any, test: Any) -> npt.NDArray[np.uint64]:
-    """A number for each row of both tables, the same for the same values: codes of each column, mixed."""
-    keys = np.zeros(train.num_rows + test.num_rows, dtype=np.uint64)
-    for name in train.column_names:
-        columns = [train[name], test[name]]
-        if columns[0].type != columns[1].type:  # numbers of two kinds, or dates and moments
-            kind = pa.float64() if is_number(columns[0].type) else pa.timestamp("us")
-            columns = [each.cast(kind, safe=False) for each in columns]
-        both = pa.chunked_array([chunk for each in columns for chunk in each.chunks])
-        codes = both.combine_chunks().dictionary_encode("encode").indices.to_numpy(zero_copy_only=False)
-        keys = (keys ^ codes.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
-        keys ^= keys >> np.uint64(29)
-    return keys

@@ -6,18 +6,16 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pyarrow.compute as pc
 import pyarrow.types as kinds
 
+from psidebug.checks.useless import like_names, mean_words, numbers_the_rows
 from psidebug.intake.types import is_date, is_number
 
 TEXT_WORDS = 5.0
 """Values of more words than this, on average, are text."""
 TEXT_DISTINCT = 20
 """Columns with no more different values than this are categories, however long the values are."""
-NAMES_SHARE = 0.9
-"""If more than this share of short values are different, they are names of rows, and nothing can be learned."""
 
 
 @dataclass(frozen=True)
@@ -74,31 +72,21 @@ def _kind(column: Any) -> str:
 def _is_text(column: Any) -> bool:
     if not kinds.is_string(column.type) or pc.count_distinct(column).as_py() <= TEXT_DISTINCT:
         return False
-    words = pc.count_substring_regex(column, r"\S+")
-    return bool(pc.mean(words).as_py() > TEXT_WORDS)
+    return mean_words(column) > TEXT_WORDS
 
 
 def _useless(column: Any) -> str | None:
     """Why nothing about other rows can be learned from the column; None if something can."""
-    rows = len(column)
     distinct = pc.count_distinct(column, mode="only_valid").as_py()
     if distinct == 0:
         return "it is empty"
     if distinct == 1 and column.null_count == 0:
         return "it has one value"
-    if rows < TEXT_DISTINCT or distinct < NAMES_SHARE * rows:
-        return None
-    if kinds.is_string(column.type) and not _is_text(column):
+    if kinds.is_string(column.type) and like_names(column, distinct, most_words=TEXT_WORDS):
         return "nearly every row has its own value, like names and ids"
-    if kinds.is_integer(column.type) and column.null_count == 0 and _counts_rows(column.to_numpy(), distinct):
+    if kinds.is_integer(column.type) and column.null_count == 0 and numbers_the_rows(column.to_numpy()):
         return "it numbers the rows"
     return None
-
-
-def _counts_rows(values: Any, distinct: int) -> bool:
-    """Whether the values are consecutive whole numbers, each once."""
-    low, high = int(values.min()), int(values.max())
-    return distinct == len(values) == high - low + 1 and bool(np.all(np.diff(values) >= 0) or low in (0, 1))
 
 
 def _listed(names: tuple[str, ...], most: int = 8) -> str:

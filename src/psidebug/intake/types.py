@@ -1,8 +1,7 @@
 """Columns in few types: truth values, whole numbers, numbers, text, dates; and lists, which only pictures may be.
 
-A text column holds dates if the values of all files together can be read as dates in only one way. Typed files and CSV
-in ISO form have their dates read already. What is left are ISO dates kept as text, and days and months in one order or
-the other: 31/01/2020 tells which, 02/01/2020 alone does not, and a column without a telling value stays a category.
+A text column holds dates if the values of all files together can be read as dates in only one way
+(:mod:`psidebug.task.dates`), else it stays a category. Typed files and CSV in ISO form have their dates read already.
 """
 
 from __future__ import annotations
@@ -11,21 +10,10 @@ from collections.abc import Iterable
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.types as kinds
 
 from psidebug.errors import UnreadableTable
-
-ISO = r"^\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:?\d\d)?)?$"
-ORDERS = {
-    r"\d{4}/\d{1,2}/\d{1,2}": ("%Y/%m/%d",),
-    r"\d{1,2}\.\d{1,2}\.\d{4}": ("%d.%m.%Y",),
-    r"\d{1,2}/\d{1,2}/\d{4}": ("%d/%m/%Y", "%m/%d/%Y"),
-    r"\d{1,2}-\d{1,2}-\d{4}": ("%d-%m-%Y", "%m-%d-%Y"),
-}
-"""Shapes of a day, and the orders in which it can be read."""
-TIMES = {"": "", r" \d{1,2}:\d\d": " %H:%M", r" \d{1,2}:\d\d:\d\d": " %H:%M:%S"}
-MOMENT = pa.timestamp("us")
+from psidebug.task.dates import dates_in
 
 
 def plain_types(table: Any, name: str) -> Any:
@@ -83,7 +71,7 @@ def with_dates(tables: list[Any], names: Iterable[str]) -> list[Any]:
         if not all(kinds.is_string(column.type) for column in columns):
             continue
         joined = pa.chunked_array([chunk for column in columns for chunk in column.chunks], type=pa.string())
-        dates = _dates(joined)
+        dates = dates_in(joined)
         for place, column in zip(having, columns, strict=True):
             if dates is None:
                 break
@@ -91,29 +79,3 @@ def with_dates(tables: list[Any], names: Iterable[str]) -> list[Any]:
             index = tables[place].column_names.index(name)
             tables = [*tables[:place], tables[place].set_column(index, name, own), *tables[place + 1 :]]
     return tables
-
-
-def _dates(column: Any) -> Any | None:
-    """The column as timestamps; None if a value is no date, or if all can be read in two orders."""
-    if column.null_count == len(column):
-        return None
-    if _all_match(column, ISO):
-        return _cast(column, MOMENT) or _cast(column, pa.timestamp("us", "UTC"))
-    for day, orders in ORDERS.items():
-        for clock, form in TIMES.items():
-            if _all_match(column, f"^{day}{clock}$"):
-                read = [pc.strptime(column, order + form, unit="us", error_is_null=True) for order in orders]
-                whole = [each for each in read if each.null_count == column.null_count]
-                return whole[0] if len(whole) == 1 else None
-    return None
-
-
-def _all_match(column: Any, shape: str) -> bool:
-    return bool(pc.all(pc.match_substring_regex(column, shape)).as_py())
-
-
-def _cast(column: Any, kind: Any) -> Any | None:
-    try:
-        return column.cast(kind).cast(MOMENT)
-    except pa.ArrowException:  # no such day, or with a zone
-        return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime, time
 from typing import Any
 
 import narwhals as nw
@@ -88,6 +89,8 @@ def _told(value: Any) -> str:
         return "–"
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.4g}"
+    if isinstance(value, datetime) and value.time() == time():
+        return str(value.date())
     return _cut(str(value))
 
 

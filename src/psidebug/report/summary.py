@@ -76,6 +76,8 @@ class Summary:
     settings: dict[str, str]
     origin: Plain
     """Version of Psi, seed, versions of libraries, fingerprint; when it was saved, and the names of the files."""
+    checks: list[Plain]
+    """What was odd about the data before the diagnosis: ``check`` and ``sentence``."""
     notes: list[str]
     annotators: Plain | None
     """Who errs and how, and rows to ask again; None without answers of annotators."""
@@ -127,6 +129,7 @@ def summarise(
             "created": origin.created,
             "files": origin.files,
         },
+        checks=[{"check": each.name, "sentence": plain_text(each.sentence)} for each in findings.checks],
         notes=[plain_text(note) for note in findings.notes],
         annotators=_annotators(findings),
         rounds=[{"verdict": plain_text(one.verdict), "corrected": one.corrected} for one in findings.rounds],

@@ -27,6 +27,7 @@ from psidebug.errors import (
 )
 from psidebug.task import learner as learners
 from psidebug.task.annotations import Annotations
+from psidebug.task.dates import with_dates
 from psidebug.task.labels import Codes, Encoding, array_of, encoding_of, listed
 from psidebug.task.tables import Table, as_table, row_count, same_columns
 
@@ -55,7 +56,7 @@ class Data:
     """The training labels as the user gave them."""
     validation: LabelledSet | None = None
     metadata: Table | None = None
-    """Columns about the training rows that the learner never saw."""
+    """Columns about the training rows that the learner never saw; dates written as text are dates here."""
     sample_weight: npt.NDArray[np.float64] | None = None
     """Weights of the training rows, given to every fit; None when all are 1."""
     known: npt.NDArray[np.bool_] | None = None
@@ -228,7 +229,7 @@ def _metadata(metadata: Any, count: int) -> Table:
         raise UnsupportedFeatures("metadata is one column without a name: give a data frame with named columns.")
     if row_count(table) != count:
         raise ShapeMismatch(f"metadata has {row_count(table)} rows but X_train has {count}: one per training row.")
-    return table
+    return with_dates(table)
 
 
 def _ids(rows: Any, count: int) -> npt.NDArray[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
@@ -54,11 +55,23 @@ class Encoding:
             return np.fromiter((code_of[value] for value in labels), dtype=np.intp, count=len(labels))
         except KeyError:
             unseen = list(dict.fromkeys(value for value in labels if value not in code_of))
+            if misspelled := self._misspelled(unseen):
+                raise UnseenClass(
+                    f"{where} has {misspelled}: the same class, spelled differently. Spell its labels the same in the "
+                    f"training set and here: of one type, without blanks around them, in small letters or not."
+                ) from None
             raise UnseenClass(
                 f"{where} has {_listing(unseen)}, which no training label has (training has "
-                f"{_listing(self.classes)}). Remove these rows, or give training rows of that class; if the "
-                f"labels are only spelled differently, spell them the same."
+                f"{_listing(self.classes)}). Remove these rows, or give training rows of that class."
             ) from None
+
+    def _misspelled(self, unseen: Sequence[Hashable]) -> str:
+        """The first unseen labels beside the classes that they are spelled like; empty if one is like none."""
+        known = {spelling(value): value for value in reversed(self.classes)}
+        if not all(spelling(value) in known for value in unseen):
+            return ""
+        pairs = [f"{value!r} where training has {known[spelling(value)]!r}" for value in unseen]
+        return " and ".join(pairs[:3]) + (f" and {len(pairs) - 3} more" if len(pairs) > 3 else "")
 
     def decode(self, codes: Codes) -> npt.NDArray[Any]:
         """Labels as the user wrote them."""
@@ -153,6 +166,13 @@ def _is_missing(value: Any) -> bool:
 def _listing(values: Iterable[Hashable]) -> str:
     shown = [repr(value) for value in values]
     return ", ".join(shown[:6]) + (f" and {len(shown) - 6} more" if len(shown) > 6 else "")
+
+
+def spelling(label: Hashable) -> Hashable:
+    """What labels have in common that differ only in blanks, in capital letters, or as a number and its text."""
+    if not isinstance(label, str | int | float):
+        return label
+    return " ".join(unicodedata.normalize("NFKC", str(label)).casefold().split())
 
 
 def quoted(label: Any) -> str:
