@@ -66,6 +66,33 @@ measured."""
 DATES_SHARE = 0.9
 """Share of the values of a column that must look like dates for it to be meant as dates. Not measured."""
 
+# ── causes that the rows show ───────────────────────────────────────────────────────────────────────────────────────
+
+CLEARLY_DIFFERENT, STILL_DIFFERENT = 1e-6, 1e-3
+"""p values below which two sets differ in a column, and below which they still do after a repair."""
+LEFT_AFTER_REPAIR = 0.35
+"""Part of the distance between the sets that a repair may leave."""
+LEAST_SHARE_OF_A_CODE = 0.01
+"""Share of the rows with one value from which it may be a code for no value, and of copies among the rows."""
+CLEAR_Z, NO_MORE_THAN_CHANCE_Z = 6.5, 4.0
+"""z of the correlations of a column that has some, and that it may still have by chance if it has lost them."""
+LEAK_TELLS, LEAK_TELLS_ALL = 0.6, 0.9
+"""Part of what there is to know of training labels that a column must tell alone if it tells more than any other by as
+much, or else; and the part of it that it may tell of test labels."""
+
+SHARES_DIFFER, ROWS_MOVED = 1e-5, 0.6
+"""p of the class shares in both sets, and the part of the way that the rows must have gone with the labels (λ): on 80
+planted tasks λ was 0.8 to 1.2 where the classes had other shares, and at most 0.3 where labels were wrong."""
+LEAST_CAPACITY_LOST = 0.16
+"""Part of the entropy of the labels by which another learner must do better: at most 0.12 on clean tables with good
+learners, at least 0.20 with bad options."""
+LEAST_OF_TEST, MORE_THAN_OF_TEST = 3.0, 1.5
+"""Surplus in nats from which test labels are called wrong, and how many times as much one about training labels must
+have to be believed where both are likely. On 36 planted tasks: 2.3 and more where training labels were wrong; less than
+1 where test labels were, but for five, of which a third party found four."""
+HARDLY_ANY, UNLIKELY = 0.25, 1e-4
+"""Rows of a kind that is there as often as this, or less, among those that are expected, are hardly there."""
+
 # ── how it is told ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 EQUAL_RATES = 1e-6

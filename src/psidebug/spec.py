@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +36,7 @@ class Spec:
     engine: str | Engine | NotKept = "auto"
     rounds: int = 1
     check_fidelity: bool = True
+    causes: Literal["all", "labels"] = "all"
     display: Display = field(default_factory=Display)
     """``images`` and ``text``."""
     seed: int = 0

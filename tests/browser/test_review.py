@@ -313,7 +313,7 @@ def test_a_key_pressed_before_the_next_row_is_there_decides_nothing(room: Room, 
 def test_a_pinned_bug_shows_its_causes(room: Room, arrive: Arrive) -> None:
     ann = arrive()
     (bug, _), *_ = room.desk.queue.bugs_of(ann.at)
-    causes = next(each for each in room.desk.findings.causes if each.test_row == bug)
+    causes = next(each for each in room.desk.findings.bug_causes if each.test_row == bug)
     ann.press("p")
     expect(ann.page.locator("#queue h2")).to_have_text(f"{len(causes.positions)} rows shown")
     shown = ann.page.locator("#queue [data-show]").evaluate_all("all => all.map((each) => Number(each.dataset.show))")
@@ -463,7 +463,7 @@ def test_unpinned_all_is_as_before_the_pin(room: Room, arrive: Arrive) -> None:
     (bug, _), *_ = room.desk.queue.bugs_of(before)
     ann.press("p")
     expect(ann.page.locator("select[name=bug]")).to_have_value(str(bug))
-    causes = next(each for each in room.desk.findings.causes if each.test_row == bug).positions.tolist()
+    causes = next(each for each in room.desk.findings.bug_causes if each.test_row == bug).positions.tolist()
     expect(ann.page.locator("#queue h2")).to_have_text(f"{len(causes)} rows shown")
     ann.press("b")
     expect(ann.page.locator("#bulk")).to_be_visible()
@@ -571,6 +571,6 @@ def test_a_verdict_on_all_says_how_many_are_decided(arrive: Arrive) -> None:
 @pytest.mark.thorough
 def test_the_errors_to_pin_are_counted_where_not_all_are_listed(room: Room, arrive: Arrive) -> None:
     ann = arrive()
-    listed, bugs = len(room.desk.findings.causes), len(room.desk.findings.predictions.bugs)
+    listed, bugs = len(room.desk.findings.bug_causes), len(room.desk.findings.predictions.bugs)
     assert listed < bugs
     expect(ann.page.locator("#filters")).to_contain_text(f"(the first {listed} of {bugs} errors)")

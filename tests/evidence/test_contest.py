@@ -179,7 +179,7 @@ def silent(stage: str, done: int, total: int) -> None:
 
 def competed(drawn: Drawn, model: Any) -> list[Hypothesis]:
     task = drawn.task(model)
-    return compete(task, Trainer(task), None, None, silent)
+    return compete(Contest.of(task, predictors.Predictors.of(task, Trainer(task))), None, silent)
 
 
 @pytest.mark.chance(1.1e-3)

@@ -152,7 +152,7 @@ def blurred(seed: int, train: int = 800, test: int = 150) -> tuple[Task, Codes]:
 @pytest.mark.parametrize("seed", range(2))
 def test_errors_that_follow_the_look_are_found_and_counted(seed: int) -> None:
     task, truth = blurred(seed)
-    best = compete(task, Trainer(task), None, None, lambda *_: None)[0]
+    best = compete(Contest.of(task, Predictors.of(task, Trainer(task))), None, lambda *_: None)[0]
     wrong, p_wrong = task.train.codes != truth, best.p_wrong(task.train.codes)
     assert best.follow is not None
     assert best.likely

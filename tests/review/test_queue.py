@@ -100,7 +100,7 @@ def test_filters_by_label_score_slice_and_bug(desk: Desk) -> None:
     assert 0 < len(likely) < len(order)
     assert likely == [each for each in order if queue.p_wrong[each] >= 0.9]
     assert sorted(rows(desk, slice=0)) == desk.findings.slices[0].members(desk.run.data).tolist()
-    causes = desk.findings.causes[0]
+    causes = desk.findings.bug_causes[0]
     assert rows(desk, bug=causes.test_row) == causes.positions.tolist()
     both = rows(desk, bug=causes.test_row, slice=0)
     assert both == [
@@ -119,7 +119,7 @@ def test_sorts_by_a_score(desk: Desk, sort: str) -> None:
 
 def test_sorted_as_given_and_causes_by_a_score(desk: Desk) -> None:
     assert rows(desk, sort="row") == sorted(desk.run.order.tolist())
-    bug = desk.findings.causes[0].test_row
+    bug = desk.findings.bug_causes[0].test_row
     assert np.all(np.diff(desk.queue.ps[rows(desk, bug=bug, sort="ps")]) <= 0)
 
 
@@ -175,7 +175,7 @@ def test_bugs_of_a_row_are_those_it_is_a_cause_of(desk: Desk) -> None:
     position = int(desk.run.order[0])
     expected = {
         (each.test_row, float(each.ps[each.positions.tolist().index(position)]))
-        for each in desk.findings.causes
+        for each in desk.findings.bug_causes
         if position in each.positions
     }
     found = desk.queue.bugs_of(position)

@@ -10,16 +10,13 @@ from scipy.stats import chi2_contingency
 from psidebug import policy
 from psidebug.checks.check import Check
 from psidebug.task.data import Data
-from psidebug.task.labels import quoted, spelling
+from psidebug.task.labels import Encoding, quoted, spelling
 
 
 def spellings(data: Data) -> Check | None:
     """Classes that are probably one, spelled in two ways."""
     counts = np.bincount(data.train.codes, minlength=data.encoding.size)
-    alike: dict[Hashable, list[int]] = {}
-    for code, label in enumerate(data.encoding.classes):
-        alike.setdefault(_likeness(label), []).append(code)
-    found = [codes for codes in alike.values() if len(codes) > 1]
+    found = spelled_alike(data.encoding)
     if not found:
         return None
     told = " and ".join(f"{quoted(data.encoding.classes[code])} ({counts[code]:,} rows)" for code in found[0])
@@ -28,6 +25,14 @@ def spellings(data: Data) -> Check | None:
         "spelling of classes",
         f"The classes {told} differ only in spelling{more}. If they are one class, spell their labels the same.",
     )
+
+
+def spelled_alike(encoding: Encoding) -> list[list[int]]:
+    """Codes of classes that differ only in spelling, group by group."""
+    alike: dict[Hashable, list[int]] = {}
+    for code, label in enumerate(encoding.classes):
+        alike.setdefault(_likeness(label), []).append(code)
+    return [codes for codes in alike.values() if len(codes) > 1]
 
 
 def _likeness(label: Hashable) -> Hashable:

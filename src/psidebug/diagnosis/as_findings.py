@@ -23,12 +23,13 @@ from psidebug.findings.findings import (
     Origin,
     Predictions,
     Rows,
+    SuspectTests,
 )
 from psidebug.inference.estimates import Estimates
 from psidebug.margins import predicted_by
 from psidebug.slices.conditions import Slice
 from psidebug.store.fingerprint import fingerprint_of, versions
-from psidebug.task.labels import Codes
+from psidebug.task.labels import Codes, quoted
 from psidebug.task.task import Task
 
 
@@ -97,6 +98,30 @@ def predictions_of(task: Task, effect: Verification | None) -> Predictions:
     """What the model says about the test rows, before and after the correction."""
     after = None if effect is None else predicted_by(effect.margins, task.test.codes)
     return Predictions(task.test.codes, task.predicted, after, task.bugs)
+
+
+def suspect_tests(task: Task, of_test: Hypothesis | None) -> SuspectTests | None:
+    """Test rows whose label is probably wrong, likeliest first; None unless test labels are a cause."""
+    if of_test is None or len(of_test.posterior) != len(task.test):
+        return None
+    given = task.test.codes
+    p_wrong = of_test.p_wrong(given)
+    others = of_test.posterior.copy()
+    others[np.arange(len(given)), given] = -1.0
+    rows = np.flatnonzero(p_wrong > policy.WORTH_A_LOOK)
+    rows = rows[np.lexsort((rows, -p_wrong[rows]))]
+    inside = {each.condition: np.isin(rows, each.members) for each in of_test.accused}
+    said = predicted_names(task)
+    why = tuple(
+        "; ".join([name for name, own in inside.items() if own[at]] or [f"the model says {said[row]}"])
+        for at, row in enumerate(rows.tolist())
+    )
+    return SuspectTests(rows, others.argmax(axis=1)[rows], p_wrong[rows], why)
+
+
+def predicted_names(task: Task) -> list[str]:
+    """What the model says of each test row, as text."""
+    return [quoted(task.encoding.classes[code]) for code in task.predicted.tolist()]
 
 
 def best_of_each_slice(tried: Sequence[Correction]) -> list[tuple[Slice, Correction]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +43,7 @@ def debug(
     engine: str | Engine = "auto",
     rounds: int = 1,
     check_fidelity: bool = True,
+    causes: Literal["all", "labels"] = "all",
     images: tuple[int, ...] | str | None = None,
     text: str | None = None,
     rng: int | np.random.Generator | None = None,
@@ -99,6 +100,9 @@ def debug(
     check_fidelity
         Whether to compare the gray box with a few real fits, so that the diagnosis can say when its ranking is a
         guess.
+    causes
+        ``"all"``: units, codes, copies, class shares, test labels and others compete with wrong training labels;
+        ``"labels"``: only these are asked about.
     images, text
         How rows are shown. ``images=(8, 8)``: a row of the features is itself a picture of that height and width (or
         height, width, 3); ``images="column"``: a column of the features or metadata holds paths of image files, or
@@ -136,7 +140,7 @@ def debug(
         )
     display = display_for(images, text, features=task.train.features, metadata=task.data.metadata)
     stated = None if prior is None else _stated(prior, task)
-    spec = Spec(symptom, stated, graybox, engine, rounds, check_fidelity, display, seed)
+    spec = Spec(symptom, stated, graybox, engine, rounds, check_fidelity, causes, display, seed)
     check_spec(spec, len(task.test))
     again = "of a Generator" if isinstance(rng, np.random.Generator) else str(0 if rng is None else int(rng))
     return Diagnosis.of(find(task, spec, origin_of(task, again), tick), spec)

@@ -71,12 +71,12 @@ class Diagnosis(Answers):
     @cached_property
     def findings(self) -> Findings:
         """All that was found. The causes of single bugs take about a third of a diagnosis: not before."""
-        if self.live is None or self.nothing_to_debug or self.found.causes:
+        if self.live is None or self.nothing_to_debug or self.found.bug_causes:
             return self.found
         with one_blas_thread():
             causes = explanation.causes_of_bugs(self.task, self.graybox, self.prior, self._weighed)
         why = None if causes else explanation.unexplained(self.graybox)
-        return replace(self.found, causes=causes, unexplained=why)
+        return replace(self.found, bug_causes=causes, unexplained=why)
 
     @cached_property
     def with_repairs(self) -> Diagnosis:
@@ -97,7 +97,7 @@ class Diagnosis(Answers):
     @cached_property
     def data(self) -> Data:
         """The rows that it is about; of a loaded one they are read now."""
-        data = self.session.task.data if self.run is None else self.run.data
+        data = self.session.came or self.session.task.data if self.run is None else self.run.data
         return data if self.test_metadata is None else replace(data, test_metadata=self.test_metadata)
 
     @property
@@ -146,7 +146,7 @@ class Diagnosis(Answers):
 
     def explained(self, most: int = explanation.BUGS_EXPLAINED) -> tuple[Causes, ...]:
         """The bugs that are most confidently wrong, each with its first causes; :meth:`explain` says more of one."""
-        return self.findings.causes[:most]
+        return self.findings.bug_causes[:most]
 
     # ── who can find more ──
 
@@ -235,7 +235,8 @@ class Diagnosis(Answers):
         These labels are facts: the learner is trained on them, and they are neither suspects nor changed.
         """
         self.spec.check_kept()
-        again = settled(self.task, known)
+        task = self.task if self.session.came is None else replace(self.task, data=self.session.came)
+        again = settled(task, known)
         origin = origin_of(again, self.found.origin.seed)
         found = Diagnosis.of(find(again, self.spec, origin, progress or (lambda stage, done, total: None)), self.spec)
         return found.described(

@@ -18,16 +18,17 @@ from psidebug.diagnosis.as_findings import (
     label_findings,
     origin_of,
     predictions_of,
+    suspect_tests,
 )
+from psidebug.diagnosis.causes import Repaired, Weighed, in_order, repaired_rows, training_labels, weighed
 from psidebug.diagnosis.curve import curve_of
 from psidebug.diagnosis.named_options import graybox_of, stated_prior, symptom_of
 from psidebug.diagnosis.proof import Prover
 from psidebug.diagnosis.repair import Correction, best_of, enough_evidence, retrained
 from psidebug.diagnosis.session import Session
-from psidebug.diagnosis.verdict import notes_on_classes, notes_on_estimates, verdict
+from psidebug.diagnosis.verdict import notes_on_classes, notes_on_estimates, verdict, verdict_on_rows
 from psidebug.diagnosis.who_errs import annotator_findings
 from psidebug.errors import InferenceError, NoWorldWithout, SymptomAbsent
-from psidebug.evidence.contest import compete
 from psidebug.evidence.hypotheses import Hypothesis
 from psidebug.findings.findings import Curve, Findings, FoundSlice, LabelFindings, Origin, Round, VerifiedCorrection
 from psidebug.findings.frames import library_for
@@ -53,15 +54,18 @@ def find(task: Task, spec: Spec, origin: Origin, tick: Progress) -> list[Found]:
     """A diagnosis of the task, and of each later round; the first knows what the later ones correct."""
     with one_blas_thread():
         if len(task.bugs) == 0:
-            return [_nothing_to_debug(task, spec, origin, tick)]
-        rounds = [_one_round(task, spec, origin, {}, tick)]
+            return [_nothing_to_debug(Repaired(task), spec, origin, tick)]
+        seen = Repaired(task) if spec.causes == "labels" else repaired_rows(task, tick)
+        if len(seen.task.bugs) == 0:
+            return [_told(_nothing_to_debug(seen, spec, origin, tick), task, seen)]
+        rounds = [_told(_one_round(seen, spec, origin, {}, tick), task, seen)]
         while len(rounds) < spec.rounds and (last := rounds[-1])[0].correction is not None:
             again = last[1].prover.trainer.after(Relabel.of(last[1].task.data, last[0].correction.codes))
             if len(again.bugs) == 0:
                 break
             more = {"round": str(len(rounds) + 1)}
             try:
-                rounds.append(_one_round(again, spec, origin_of(again, origin.seed), more, tick))
+                rounds.append(_one_round(Repaired(again), spec, origin_of(again, origin.seed), more, tick))
             except InferenceError as error:  # what was found so far stands
                 ended = f"round {more['round']} has no answer: {error}"
                 rounds[-1] = replace(last[0], notes=(*last[0].notes, ended)), last[1]
@@ -76,15 +80,30 @@ def find(task: Task, spec: Spec, origin: Origin, tick: Progress) -> list[Found]:
     return [(first, session), *rounds[1:]]
 
 
-def _one_round(task: Task, spec: Spec, origin: Origin, more: dict[str, str], tick: Progress) -> Found:
+def _told(found: Found, task: Task, seen: Repaired) -> Found:
+    """With what was wrong with the rows told first; the data stay those that came."""
+    findings, session = found
+    if not seen.causes:
+        return found
+    said = verdict_on_rows(task, seen.task, findings.causes, findings.verdict)
+    return replace(findings, verdict=said), replace(session, came=task.data)
+
+
+def _one_round(seen: Repaired, spec: Spec, origin: Origin, more: dict[str, str], tick: Progress) -> Found:
+    task = seen.task
     tick("profiling", 0, 1)
     box = graybox_of(kept(spec.graybox, "graybox"), task)
     prover = Prover(task, Trainer(task, before_fit=lambda fits: tick("fit", fits, 0)))
     stated = stated_prior(spec.prior, task)
-    weighed = enough_evidence(task)
-    hypotheses = compete(task, prover.trainer, _effects(box, task), _moves(stated), tick) if weighed else []
+    enough, only = enough_evidence(task), spec.causes == "labels"
+    believed, names = Weighed(), [each.cause for each in seen.causes]
+    if enough:
+        believed = weighed(
+            task, prover.trainer, _effects(box, task), _moves(stated), tick, seen=names, labels_only=only
+        )
+    hypotheses = believed.hypotheses
     tried = retrained(prover, hypotheses, tick)
-    prior = stated if stated is not None else _learned(task, hypotheses[0] if weighed else None)
+    prior = stated if stated is not None else _learned(task, hypotheses[0] if hypotheses else None)
     tick("inference", 0, 1)
     phi, estimates = _answered(task, box, prior, spec)
     best = best_of(tried)
@@ -97,6 +116,8 @@ def _one_round(task: Task, spec: Spec, origin: Origin, more: dict[str, str], tic
     own = next((each for each in found if each.proved), None)
     correction = None if best is None else VerifiedCorrection(best.explanation, best.codes, best.verified, own)
     measured = _fidelity(box, task, labels, curve, tick) if spec.check_fidelity else None
+    accused = training_labels(task, best, hypotheses)
+    causes = (*seen.causes, *believed.causes, *(() if accused is None else (accused,)))
     notes = notes_on_estimates(box, measured, estimates) + prover.notes + notes_on_classes(task)
     findings = Findings(
         encoding=task.encoding,
@@ -106,14 +127,14 @@ def _one_round(task: Task, spec: Spec, origin: Origin, more: dict[str, str], tic
         checks=checks_of(task.data),
         notes=notes,
         settings={
-            "noise rate": f"{prior.rates.mean():.4g}" + ("" if stated is not None else ", learned" * weighed),
+            "noise rate": f"{prior.rates.mean():.4g}" + ("" if stated is not None else ", learned" * enough),
             "seed": origin.seed,
             **more,
             "symptom": str(phi),
             "gray box": box.name,
             "engine": f"{estimates.engine} ({estimates.reason})",
             "fidelity": "not measured" if measured is None else str(measured),
-            "fits": str(prover.fits + (0 if measured is None else measured.fits)),
+            "fits": str(seen.fits + prover.fits + (0 if measured is None else measured.fits)),
         },
         origin=origin,
         prior=prior,
@@ -126,19 +147,22 @@ def _one_round(task: Task, spec: Spec, origin: Origin, more: dict[str, str], tic
         controls=controls,
         curve=curve,
         fidelity=measured,
+        causes=in_order(causes, enough=enough),
+        changes=seen.changes,
+        suspect_tests=suspect_tests(task, believed.of_test),
         annotators=annotator_findings(task, hypotheses, _facts(task)),
-        test_probabilities=_test_probabilities(hypotheses),
+        test_probabilities=_test_probabilities(task, hypotheses),
     )
     session = Session(task, box, prover, phi, estimates, tuple(hypotheses), tried=tuple(tried), known=_facts(task))
     return findings, session
 
 
-def _nothing_to_debug(task: Task, spec: Spec, origin: Origin, tick: Progress) -> Found:
+def _nothing_to_debug(seen: Repaired, spec: Spec, origin: Origin, tick: Progress) -> Found:
     """No label is a cause, but some may be wrong: where no test point is misclassified, the evidence says which."""
-    stated = stated_prior(spec.prior, task)
-    hypotheses: list[Hypothesis] = []
+    task, stated = seen.task, stated_prior(spec.prior, seen.task)
+    hypotheses: tuple[Hypothesis, ...] = ()
     if not (task.predicted != task.test.codes).any() and enough_evidence(task):
-        hypotheses = compete(task, Trainer(task), None, _moves(stated), tick)
+        hypotheses = weighed(task, Trainer(task), None, _moves(stated), tick, labels_only=True).hypotheses
     findings = Findings(
         encoding=task.encoding,
         labels=label_findings(task, None, hypotheses, task.train.codes),
@@ -152,8 +176,10 @@ def _nothing_to_debug(task: Task, spec: Spec, origin: Origin, tick: Progress) ->
         display=spec.display,
         frames=library_for(task.train.features),
         explanations=found_explanations(task, hypotheses, ()),
+        causes=in_order(seen.causes, enough=True),
+        changes=seen.changes,
         annotators=annotator_findings(task, hypotheses, _facts(task)),
-        test_probabilities=_test_probabilities(hypotheses),
+        test_probabilities=_test_probabilities(task, hypotheses),
     )
     return findings, Session(task, None, hypotheses=tuple(hypotheses), known=_facts(task))
 
@@ -176,8 +202,10 @@ def _slices(
     )
 
 
-def _test_probabilities(hypotheses: Sequence[Hypothesis]) -> npt.NDArray[np.float64] | None:
-    return np.asarray(np.exp(hypotheses[0].calibrated.test)) if hypotheses else None
+def _test_probabilities(task: Task, hypotheses: Sequence[Hypothesis]) -> npt.NDArray[np.float64] | None:
+    if not hypotheses or len(hypotheses[0].calibrated.test) != len(task.test):  # of other shares of the classes
+        return None
+    return np.asarray(np.exp(hypotheses[0].calibrated.test))
 
 
 def _effects(box: GrayBox, task: Task) -> npt.NDArray[np.float64] | None:

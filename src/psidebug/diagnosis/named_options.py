@@ -44,6 +44,7 @@ def check_spec(spec: Spec, points: int) -> None:
         _chosen(spec.engine, dict.fromkeys(ENGINES), "engine")
     if isinstance(spec.rounds, bool) or not isinstance(spec.rounds, int | np.integer) or spec.rounds < 1:
         raise UnknownOption(f"rounds takes a whole number from 1, not {spec.rounds!r}.")
+    _chosen(spec.causes, dict.fromkeys(("all", "labels")), "causes")
     if not isinstance(spec.check_fidelity, bool | np.bool_):
         raise UnknownOption(f"check_fidelity takes True or False, not {spec.check_fidelity!r}.")
 

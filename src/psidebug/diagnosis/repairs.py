@@ -30,8 +30,9 @@ from psidebug.changes import NOTHING, Change, Drop, InTurn, Join, Relabel, Weigh
 from psidebug.diagnosis.as_findings import posterior_of
 from psidebug.diagnosis.repair import enough_evidence
 from psidebug.errors import LearnerFailed
-from psidebug.evidence.contest import compete
+from psidebug.evidence.contest import Contest, compete
 from psidebug.evidence.held_out import Folds
+from psidebug.evidence.predictors import Predictors
 from psidebug.findings.effects import ErrorRate, Mask, PairedErrors
 from psidebug.findings.findings import FoundRepair, LabelFindings
 from psidebug.margins import is_wrong, log_losses
@@ -162,7 +163,9 @@ def _cross_fitted(
         apart, others = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
         known = _tested_by(task, others)
         enough = doubts and enough_evidence(known)
-        hypotheses = compete(known, Trainer(known), None, stated, unwatched) if enough else []
+        hypotheses = (
+            compete(Contest.of(known, Predictors.of(known, Trainer(known)), stated), None, unwatched) if enough else []
+        )
         believed = Believed.by(posterior_of(task, hypotheses), task.train.codes)
         changes = changes_of(task, believed, others)
         if doubts and not enough:  # what was learned from all test rows cannot be learned from these

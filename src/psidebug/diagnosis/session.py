@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from psidebug import policy
+from psidebug.changes import InTurn
 from psidebug.diagnosis.named_options import graybox_of
 from psidebug.diagnosis.proof import Prover
 from psidebug.diagnosis.repair import Correction
@@ -21,6 +22,7 @@ from psidebug.spec import NotKept, Spec, kept
 from psidebug.store.run import Run
 from psidebug.symptoms import Symptom
 from psidebug.task import learner as learners
+from psidebug.task.data import Data
 from psidebug.task.labels import Codes
 from psidebug.task.task import Task
 from psidebug.training.trainer import one_blas_thread
@@ -42,6 +44,8 @@ class Session:
     unreviewed: tuple[Hypothesis, ...] = field(default=(), repr=False)
     """The same before any review."""
     tried: tuple[Correction, ...] = ()
+    came: Data | None = field(default=None, repr=False)
+    """The data as they came, where the task is one with repaired rows; None if they are the same."""
     known: Codes | None = field(default=None, repr=False)
     """True labels (N,) that a person has stated, -1 elsewhere; None before any review."""
 
@@ -72,7 +76,8 @@ def reopened(run: Run, spec: Spec) -> Session:
     only_codes = learners.takes_only_codes(model) and not data.encoding.learned
     encoding = replace(data.encoding, as_codes=data.encoding.as_codes or only_codes)
     with one_blas_thread():
-        task = Task.fitted(model, replace(data, encoding=encoding), bugs=[], seed=spec.seed)
+        came = replace(data, encoding=encoding)
+        task = Task.fitted(model, InTurn(findings.changes).applied(came), bugs=[], seed=spec.seed)
     before = findings.predictions.before
     differ = float(np.mean(task.predicted != before))
     if differ > policy.REPRODUCED and not findings.origin.came_fitted:
@@ -83,7 +88,7 @@ def reopened(run: Run, spec: Spec) -> Session:
     task = replace(task, predicted=before, bugs=findings.predictions.bugs)
     # The one that was chosen for the learner then is taken again; an object has to be given again.
     named = findings.graybox if spec.graybox == run.spec.graybox == "auto" else spec.graybox
-    return Session(task, None if findings.graybox is None else named)
+    return Session(task, None if findings.graybox is None else named, came=came if findings.changes else None)
 
 
 def settled(task: Task, known: Mapping[Any, Any]) -> Task:

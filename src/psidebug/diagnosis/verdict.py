@@ -10,7 +10,7 @@ from psidebug import policy
 from psidebug.diagnosis.repair import told
 from psidebug.diagnosis.smallest import counted
 from psidebug.evidence.hypotheses import Hypothesis
-from psidebug.findings.findings import VerifiedCorrection
+from psidebug.findings.findings import FoundCause, VerifiedCorrection
 from psidebug.graybox.fidelity import Fidelity
 from psidebug.graybox.protocol import GrayBox
 from psidebug.graybox.surrogate import Surrogate
@@ -34,6 +34,19 @@ def verdict(
     if correction is None:
         return f"{bugs}, and {_not_the_labels(task, hypotheses)}{_doubt(fidelity)}"
     return f"{bugs}, and the best explanation is: {correction.explanation}. {_repaired(correction)}.{_doubt(fidelity)}"
+
+
+def verdict_on_rows(came: Task, repaired: Task, causes: Sequence[FoundCause], about_labels: str) -> str:
+    """What was wrong with the rows, before what is said of the model after their repair."""
+    wrong = int((came.predicted != came.test.codes).sum())
+    left = int((repaired.predicted != repaired.test.codes).sum())
+    first = causes[0]
+    said = f"{_bugs(wrong, len(came.bugs))}, and the best explanation is: {first.said}. {first.advice}"
+    more = [each.said for each in causes[1:] if each.cause not in ("training_labels", "test_labels")]
+    if more:
+        said += f" Also: {'; '.join(more)}."
+    changed = repaired is not came
+    return f"{said} {f'With that repaired, {left} are left. ' if changed else ''}Then: {about_labels}"
 
 
 def _repaired(correction: VerifiedCorrection) -> str:

@@ -41,7 +41,6 @@ from psidebug.slices.find import searchable, slices_by_label_share, slices_by_sc
 from psidebug.task.annotations import Annotations
 from psidebug.task.labels import Codes
 from psidebug.task.task import Task
-from psidebug.training.trainer import Trainer
 
 Tick = Callable[[str, int, int], None]
 
@@ -137,6 +136,7 @@ def scattered_jointly(
         posterior=posterior,
         evidence=evidence,
         charge=charge,
+        log_likelihood=wrong.surplus,
         miscalibration=0.0,  # what is uncertain about the calibration was weighed with the rates
         follow=wrong.noise.follow,
     )
@@ -210,16 +210,13 @@ def promise(contest: Contest, suspect: Slice, by: Hypothesis) -> float:
     return alone.log_likelihood - before - suspect.charge - alone.charge
 
 
-def compete(
-    task: Task, trainer: Trainer, effects: Floats | None, stated: Floats | None, tick: Tick
-) -> list[Hypothesis]:
+def compete(contest: Contest, effects: Floats | None, tick: Tick) -> list[Hypothesis]:
     """Hypotheses about how the labels came about, the one with the most evidence first.
 
-    ``effects`` (N,) is what moving each label does to the test loss, by the gray box; ``stated`` (N, K) a prior that
-    the user gave. Predictors are trained anew for the slices that promise most.
+    ``effects`` (N,) is what moving each label does to the test loss, by the gray box. Predictors are trained anew for
+    the slices that promise most.
     """
-    tick("evidence", 0, 1)
-    contest = Contest.of(task, Predictors.of(task, trainer), stated)
+    task = contest.task
     first = scattered(contest)
     tick("slices", 0, 1)
     found = _proposed(task, first.p_wrong(contest.labels.codes), effects)
@@ -317,6 +314,7 @@ def _weighed(contest: Contest, slices: tuple[Slice, ...], calibrated: Calibrated
         posterior,
         evidence=total + contest.of_test(calibrated) - contest.baseline,
         charge=charge,
+        log_likelihood=total + contest.of_test(calibrated) - (charge - calibration),
         possible=contest.labels.possible,
         stated=contest.stated is not None,
         miscalibration=contest.miscalibration,

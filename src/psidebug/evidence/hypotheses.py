@@ -37,6 +37,8 @@ class Hypothesis:
     """Nats gained on "the labels are right"."""
     charge: float
     """Nats that it has to gain: the penalty for its complexity."""
+    log_likelihood: float = -np.inf
+    """Of all labels under it, less what rates and slices cost: to be compared with hypotheses about other labels."""
     possible: Mask | None = field(default=None, repr=False)
     """(N, K): which classes each true label may have; None if any."""
     stated: bool = False

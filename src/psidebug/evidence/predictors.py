@@ -127,6 +127,14 @@ class Predictors:
             return None
 
 
+def plain_recipes(task: Task) -> list[Recipe]:
+    """How a linear learner and a forest are trained; none where the features are no numbers."""
+    train, test = _matrix(task.seen.train), _matrix(task.seen.test)
+    if train is None or test is None or train.shape[1] != test.shape[1]:
+        return []
+    return [each.for_folds for each in _plain(task, train, test)]
+
+
 def _own(task: Task, train: Any, test: Any) -> list[Predictor]:
     """The user's learner; in one fit if labels have no part in what comes before its final estimator."""
     final, whole = learners.final_step(task.learner), None

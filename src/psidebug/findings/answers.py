@@ -11,10 +11,12 @@ from psidebug.findings.frames import (
     annotators_frame,
     answers_frame,
     ask_again_frame,
+    causes_frame,
     checks_frame,
     curve_frame,
     explanations_frame,
     slices_frame,
+    suspect_tests_frame,
     suspects_frame,
 )
 
@@ -107,6 +109,29 @@ class Answers:
         its ``gain_error`` (twice that for scattered errors), for the explanation to be ``proved``.
         """
         return explanations_frame(self.found)
+
+    @property
+    def cause(self) -> str:
+        """The name of what is wrong with the task, as the first of :attr:`causes`; "none", or "cannot_say"."""
+        return self.found.causes[0].cause
+
+    @cached_property
+    def causes(self) -> Any:
+        """Data frame of what is wrong with the task, the most evidence first.
+
+        ``cause`` is its name (see docs/causes.md) and ``where`` the column, rows or labels concerned; ``evidence`` are
+        the nats of test log likelihood that its repair gains, ``share`` the part of the test log loss that this is,
+        ``proved`` whether retraining proves the repair, and ``advice`` says what to do.
+        """
+        return causes_frame(self.found)
+
+    @cached_property
+    def suspect_tests(self) -> Any:
+        """Data frame of test labels that are probably wrong, the likeliest first; empty unless they are a cause.
+
+        Columns: ``row`` (id, or position, of the test row), ``given``, ``proposed``, ``p_wrong`` and ``why``.
+        """
+        return suspect_tests_frame(self.found)
 
     @cached_property
     def threshold_curve(self) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from psidebug.changes import Change
 from psidebug.checks import Check
 from psidebug.display import Display
 from psidebug.findings.annotators import AnnotatorFindings
@@ -190,6 +191,40 @@ class Curve:
         return np.stack([point.verified.wrong_after for point in self.points])
 
 
+@dataclass(frozen=True)
+class FoundCause:
+    """Something that is wrong with the task, and what it is worth to repair it."""
+
+    cause: str
+    """Its name; see docs/causes.md."""
+    where: str
+    """Which column, rows or labels, in a few words."""
+    said: str
+    """What was seen, as a clause."""
+    advice: str
+    """What to do."""
+    evidence: float
+    """Nats of test log likelihood that its repair gains."""
+    share: float
+    """Part of the test log loss that this is."""
+    proved: bool
+    """Whether retraining proves the repair, beside a control."""
+    column: str | None = None
+    control: float | None = None
+    """Nats that the same change gains elsewhere."""
+
+
+@dataclass(frozen=True, eq=False)
+class SuspectTests:
+    """Test rows whose label is probably wrong, by hypotheses that trust the training labels."""
+
+    rows: Rows
+    """Positions, first those most likely wrong."""
+    proposed: Codes
+    p_wrong: Floats
+    why: tuple[str, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class Causes:
     """The first causes of one bug, best first."""
@@ -273,8 +308,14 @@ class Findings:
     """How well the gray box follows retraining here; None if that was not measured."""
     repairs: tuple[FoundRepair, ...] = ()
     """What to train on instead, as given first; none if the test set is too small."""
-    causes: tuple[Causes, ...] = ()
-    """Of the bugs that are most confidently wrong."""
+    bug_causes: tuple[Causes, ...] = ()
+    """Training labels that are causes of the bugs that are most confidently wrong."""
+    causes: tuple[FoundCause, ...] = ()
+    """What is wrong with the task, the most evidence first; that nothing is, or that nothing can be said."""
+    changes: tuple[Change, ...] = ()
+    """Repairs of the rows that all else here is about: a unit, codes, a column left out."""
+    suspect_tests: SuspectTests | None = None
+    """None unless test labels are a cause."""
     unexplained: str | None = None
     """Why no bug has causes, as a part of a sentence; None if some have, or there are no bugs."""
     rounds: tuple[Round, ...] = ()

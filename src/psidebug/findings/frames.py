@@ -11,7 +11,15 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
-from psidebug.findings.findings import Findings, FoundExplanation, FoundRepair, FoundSlice, LabelFindings, Point
+from psidebug.findings.findings import (
+    Findings,
+    FoundCause,
+    FoundExplanation,
+    FoundRepair,
+    FoundSlice,
+    LabelFindings,
+    Point,
+)
 from psidebug.task.labels import Encoding
 from psidebug.task.tables import Table, frame_like
 
@@ -63,6 +71,27 @@ def slices_frame(findings: Findings) -> Any:
 def explanations_frame(findings: Findings) -> Any:
     """Every explanation that competed, and what retraining said."""
     return _frame(_columns(findings.explanations, FoundExplanation), findings.frames)
+
+
+def causes_frame(findings: Findings) -> Any:
+    """What is wrong with the task, the most evidence first."""
+    columns = _columns(findings.causes, FoundCause)
+    names = ("cause", "where", "evidence", "share", "proved", "advice", "said")
+    return _frame({name: columns[name] for name in names}, findings.frames)
+
+
+def suspect_tests_frame(findings: Findings) -> Any:
+    """Test labels that are probably wrong; empty unless they are a cause."""
+    found, tests = findings.suspect_tests, findings.predictions
+    rows = np.empty(0, dtype=np.intp) if found is None else found.rows
+    columns = {
+        "row": tests.rows[rows],
+        "given": findings.encoding.decode(tests.labels[rows]),
+        "proposed": findings.encoding.decode(rows if found is None else found.proposed),
+        "p_wrong": np.empty(0) if found is None else found.p_wrong,
+        "why": np.array([] if found is None else found.why, dtype=object),
+    }
+    return _frame(columns, findings.frames)
 
 
 def repairs_frame(findings: Findings) -> Any:

@@ -195,7 +195,7 @@ class _RowsOfThePage:
     def bugs(self, most: int) -> list[Plain]:
         """Bugs with their causes; the first bugs where no causes are known."""
         predictions = self.findings.predictions
-        explained = chosen_bugs(self.findings.causes, predictions, most)
+        explained = chosen_bugs(self.findings.bug_causes, predictions, most)
         if not explained:
             return [self._bug(row) | {"causes": []} for row in predictions.bugs[:most].tolist()]
         return [self._bug(each.test_row) | {"causes": self._causes(each)} for each in explained]

@@ -63,7 +63,7 @@ def filters(desk: Desk, wanted: Filter) -> dict[str, Any]:
         "classes": (classes := list(map(str, every))),
         "keys": class_keys(classes),
         "slices": [f"{each.condition}, labelled {every[each.given]}" for each in ranked.slices],
-        "bugs": [(each.test_row, _test_name(desk, each.test_row)) for each in ranked.causes],
+        "bugs": [(each.test_row, _test_name(desk, each.test_row)) for each in ranked.bug_causes],
         "bugs_in_all": len(ranked.predictions.bugs),
         "states": [(each, STATE_NAMES[each]) for each in STATES],
         "sorts": [(each, SORT_NAMES[each]) for each in SORTS],

@@ -194,14 +194,14 @@ class Queue:
     @cached_property
     def _bugs(self) -> dict[int, list[tuple[int, float]]]:
         found: dict[int, list[tuple[int, float]]] = {}
-        for causes in self.ranked.findings.causes:
+        for causes in self.ranked.findings.bug_causes:
             for position, ps in zip(causes.positions.tolist(), causes.ps.tolist(), strict=True):
                 found.setdefault(position, []).append((causes.test_row, ps))
         return {position: sorted(each, key=lambda bug: -bug[1]) for position, each in found.items()}
 
     def _walk(self, wanted: Filter) -> Rows:
         if wanted.bug is not None:
-            found = [each.positions for each in self.ranked.findings.causes if each.test_row == wanted.bug]
+            found = [each.positions for each in self.ranked.findings.bug_causes if each.test_row == wanted.bug]
             if not found:
                 raise UnknownOption(f"this run has no causes of test row {wanted.bug}.")
             rows: Rows = found[0]

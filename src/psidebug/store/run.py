@@ -202,7 +202,7 @@ class RunFiles:
             controls=controls,
             curve=curve,
             display=display_of(told["display"]),
-            causes=self._causes([each["test_row"] for each in told["causes"]]),
+            bug_causes=self._causes([each["test_row"] for each in told["causes"]]),
             prior=Prior(labels.given, matrix_in(self.table("prior"))),
             annotators=self._annotators(told, table),
             test_probabilities=None if calibrated is None else matrix_in(self.table(calibrated)),

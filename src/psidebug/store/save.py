@@ -130,7 +130,7 @@ def _predictions(findings: Findings) -> Any:
 def _causes(findings: Findings) -> Any:
     """A line for each cause of each bug that is explained."""
     names = ("test_row", "position", "row", "proposed", "ps", "ps_low", "ps_high")
-    lines = [line for each in findings.causes for line in _lines(findings, each)]
+    lines = [line for each in findings.bug_causes for line in _lines(findings, each)]
     parts = list(zip(*lines, strict=True)) if lines else [()] * len(names)
     return table_of([column(name, values) for name, values in zip(names, parts, strict=True)])
 

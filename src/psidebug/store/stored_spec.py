@@ -28,6 +28,7 @@ def spec_record(spec: Spec) -> Json:
         "engine": spec.engine if isinstance(spec.engine, str) else _named(spec.engine),
         "rounds": int(spec.rounds),
         "check_fidelity": bool(spec.check_fidelity),
+        "causes": spec.causes,
         "display": record_of(spec.display),
         "seed": spec.seed,
     }
@@ -50,7 +51,7 @@ def spec_of(record: Json, table: Any, given: Codes) -> Spec:
     elif isinstance(record["prior"], Mapping):
         prior = {column: {from_json(value): rate for value, rate in rates} for column, rates in record["prior"].items()}
     options = {name: _option(record[name]) for name in ("symptom", "graybox", "engine")}
-    same = {name: record[name] for name in ("rounds", "check_fidelity", "seed")}
+    same = {name: record[name] for name in ("rounds", "check_fidelity", "causes", "seed")}
     return Spec(prior=prior, display=display_of(record["display"]), **options, **same)
 
 

@@ -1,0 +1,80 @@
+"""``under_represented``: rows of a kind are hardly there in training, and are in the test set.
+
+Every value of a column, and every range between quantiles, is counted in both sets, class by class: where the classes
+have other shares, that alone must not look like it. n_k training rows and m_k test rows of class k, N_k and M_k in all,
+let m_k N_k / M_k training rows be expected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import binom
+
+from psidebug import policy
+from psidebug.causes.claim import Claim
+from psidebug.causes.columns import TwoSets
+from psidebug.task.data import Data
+
+CUTS, WIDEST, LEAST_ROWS = 20, 8, 10
+Mask = npt.NDArray[np.bool_]
+
+
+def claims(data: Data, columns: list[TwoSets]) -> list[Claim]:
+    """The kind of rows that lacks most, if it is clear."""
+    size = data.encoding.size
+    all_ = [np.bincount(each.codes, minlength=size).astype(float) for each in (data.train, data.test)]
+    looked, found = 0, []
+    for column in columns:
+        for told, train, test in _kinds(column):
+            looked += 1
+            here, there = int(train.sum()), int(test.sum())
+            if there < LEAST_ROWS or there > len(test) / 2:
+                continue
+            tested = np.bincount(data.test.codes[test], minlength=size)
+            expected = float((tested * all_[0] / np.maximum(all_[1], 1.0)).sum())
+            if here > policy.HARDLY_ANY * expected:
+                continue
+            # Of all rows of the kind, the share that is in training, if both sets were drawn alike.
+            chance = float(binom.cdf(here, here + there, expected / (expected + there)))
+            found.append((chance, -expected, column.name, told, here, there, expected, test))
+    clear = [each for each in found if each[0] * looked < policy.UNLIKELY]
+    if not clear:
+        return []
+    _, _, name, told, here, there, expected, test = min(clear, key=lambda each: each[:2])
+    return [
+        Claim(
+            "under_represented",
+            f"rows with {told}",
+            f"only {here} training rows have {told}, where {expected:.0f} are expected by the {there} in the test set",
+            f"Collect more rows with {told}.",
+            column=name,
+            strength=expected - here,
+            rows=np.flatnonzero(test),
+        )
+    ]
+
+
+def _kinds(column: TwoSets) -> Iterator[tuple[str, Mask, Mask]]:
+    """Values of a column, or ranges of numbers, in words, and which rows have them."""
+    if column.values is not None:
+        if len(column.values) <= policy.MOST_VALUES:
+            for code, value in enumerate(column.values):
+                yield f"{column.name} = {value}", column.train == code, column.test == code
+        return
+    present = column.present("test")
+    if not len(present):
+        return
+    values = np.unique(present)
+    if len(values) <= CUTS:
+        for value in values:
+            yield f"{column.name} = {value:g}", column.train == value, column.test == value
+        return
+    edges = np.unique(np.quantile(present, np.linspace(0.0, 1.0, CUTS + 1)))
+    for begin in range(len(edges) - 1):
+        for end in range(begin + 1, min(begin + WIDEST, len(edges) - 1) + 1):
+            low, high = edges[begin], edges[end]
+            inside = [(each >= low) & (each <= high) for each in (column.train, column.test)]
+            yield f"{column.name} from {low:g} to {high:g}", inside[0], inside[1]

@@ -1,0 +1,61 @@
+"""``class_shares``: a class has another share in training than in the test set, and so have rows that look like it.
+
+Wrong labels change the shares of the labels, and leave the rows as they are. Where the classes themselves have other
+shares, the rows have, too. With μ_k, the mean prediction of training rows with label k, each by a model that did not
+see it, the shares π_x solve Σ_k π_x(k) μ_k = mean prediction of the test rows (Lipton et al. 2018). λ says how far from
+the shares of the training labels (0) to those of the test labels (1) they lie.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import nnls
+from scipy.stats import chi2_contingency
+
+from psidebug import policy
+from psidebug.causes.claim import Claim
+from psidebug.causes.columns import Floats
+from psidebug.changes import Weigh
+from psidebug.evidence.held_out import LabelPredictions
+from psidebug.task.data import Data
+from psidebug.task.labels import quoted
+
+
+def claims(data: Data, own: LabelPredictions) -> list[Claim]:
+    """By what the user's learner says of rows that it was not trained on."""
+    size = data.encoding.size
+    counts = np.array([np.bincount(each.codes, minlength=size) for each in (data.train, data.test)])
+    both = (counts > 0).all(axis=0)
+    if both.sum() < 2 or chi2_contingency(counts[:, both]).pvalue > policy.SHARES_DIFFER:
+        return []
+    trained, tested = counts / counts.sum(axis=1, keepdims=True)
+    if not _moved(data, own, trained, tested) > policy.ROWS_MOVED:
+        return []
+    ratio = np.divide(tested, trained, out=np.ones(size), where=trained > 0)
+    weights = ratio[data.train.codes] * (1.0 if data.sample_weight is None else data.sample_weight)
+    most = int(np.argmax(np.where(both, np.abs(np.log(np.maximum(ratio, 1e-9))), 0.0)))
+    name = quoted(data.encoding.classes[most])
+    return [
+        Claim(
+            "class_shares",
+            f"class {name}",
+            f"{trained[most]:.0%} of the training labels are {name}, and {tested[most]:.0%} of the test labels, and "
+            f"the rows have changed with them",
+            "Weigh the training rows of each class by its share among new rows, or collect more of the rare one.",
+            (Weigh(np.asarray(weights)),),
+            strength=float(np.abs(tested - trained).sum()),
+        )
+    ]
+
+
+def _moved(data: Data, own: LabelPredictions, trained: Floats, tested: Floats) -> float:
+    """λ."""
+    codes, size = data.train.codes, data.encoding.size
+    shown = np.flatnonzero(trained > 0)
+    means = np.stack([np.exp(own.train[codes == code]).mean(axis=0) for code in shown], axis=1)
+    heavy = 100.0  # the shares sum to one
+    found = nnls(np.vstack([means, np.full(len(shown), heavy)]), np.append(np.exp(own.test).mean(axis=0), heavy))[0]
+    by_rows = np.zeros(size)
+    by_rows[shown] = found
+    way = tested - trained
+    return float((by_rows - trained) @ way / max(float(way @ way), 1e-12))

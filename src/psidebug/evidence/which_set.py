@@ -1,0 +1,115 @@
+"""Which set has the wrong labels? Training labels and test labels that contradict each other accuse each other.
+
+The contest trusts the test labels. Mirrored, it trusts the training labels, and looks for errors in the test labels.
+Where both find some, a third party decides. In a slice S these are predictors that know no label inside it, of either
+set. If the training labels there are wrong, they are explained by noise rates on what these predictors say after
+calibration on the test labels; if the test labels are wrong, the other way round:
+
+    L₁ = Σ_{t∈S} log P(y_t | x_t) + Σ_{i∈S} log Σ_k P(k | x_i) R(y_i | k),    P calibrated on the test labels in S,
+
+and L₂ with the sets exchanged. Errors without a slice are compared by the likelihood of all labels under either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from psidebug.errors import LearnerFailed
+from psidebug.evidence.calibration import calibrate
+from psidebug.evidence.held_out import LabelPredictions, Mask, Recipe
+from psidebug.evidence.hypotheses import Hypothesis
+from psidebug.evidence.noise_rates import fit_rates, log_likelihood
+from psidebug.evidence.predictors import plain_recipes
+from psidebug.slices.conditions import Slice
+from psidebug.task import learner as learners
+from psidebug.task.data import Data
+from psidebug.task.labels import Codes
+from psidebug.task.tables import take
+from psidebug.task.task import Task
+from psidebug.training.trainer import Trainer
+
+
+def mirrored(task: Task) -> Task:
+    """The test rows to train on, and the training rows to test with."""
+    data = task.data
+    swapped = replace(
+        data,
+        train=data.test,
+        test=data.train,
+        rows=np.arange(len(data.test)),
+        given_labels=data.encoding.decode(data.test.codes),
+        validation=None,
+        metadata=None,
+        sample_weight=None,
+        known=None,
+        came=None,
+        annotations=None,
+        test_metadata=None,
+    )
+    return Task.fitted(learners.fresh(task.learner), swapped, seed=task.seed)
+
+
+def noise_in_test_labels(predictions: Sequence[LabelPredictions], train: Codes, test: Codes) -> float:
+    """Nats that noise rates of test labels gain beyond their charge, by predictors calibrated on training labels."""
+    calibrated = calibrate(_exchanged(predictions), train)
+    noise = fit_rates(calibrated.train, test)
+    return noise.log_likelihood - log_likelihood(calibrated.train, test) - noise.charge
+
+
+def training_labels_rather(task: Task, trainer: Trainer, of_train: Hypothesis, of_test: Hypothesis) -> float:
+    """Nats that speak for errors in the training labels, and against errors in the test labels; < 0 the other way."""
+    for each, data in ((of_train, task.data), (of_test, _swapped_back(task.data))):
+        inside = _inside(each.slices, data)
+        if inside is not None:
+            return _in_slice(task, trainer, *(inside if each is of_train else inside[::-1]))
+    return of_train.log_likelihood - of_test.log_likelihood
+
+
+def _in_slice(task: Task, trainer: Trainer, train: Mask, test: Mask) -> float:
+    """L₁ - L₂ of the rows inside."""
+    said = _outsiders(task, trainer, train, test)
+    codes = task.train.codes[train], task.test.codes[test]
+    return _explained(said, *codes) - _explained(_exchanged(said), *codes[::-1])
+
+
+def _explained(said: Sequence[LabelPredictions], suspected: Codes, trusted: Codes) -> float:
+    calibrated = calibrate(said, trusted)
+    noise = fit_rates(calibrated.train, suspected)
+    return noise.log_likelihood - noise.charge + log_likelihood(calibrated.test, trusted)
+
+
+def _outsiders(task: Task, trainer: Trainer, train: Mask, test: Mask) -> list[LabelPredictions]:
+    """What predictors say of the rows inside that have seen no label there."""
+    own = Recipe(task, task.learner, task.train.features, task.test.features, "both", all_rows=True)
+    said = []
+    for recipe in (own, *plain_recipes(task)):
+        try:
+            model = recipe.fitted(trainer, recipe.lesson(~train, ~test))
+            parts = (take(recipe.train, np.flatnonzero(train)), take(recipe.test, np.flatnonzero(test)))
+            said.append(LabelPredictions("outside", *(recipe.predicted(model, part) for part in parts)))
+        except LearnerFailed:
+            continue
+    size = task.encoding.size
+    uniform = LabelPredictions("uniform", *(np.full((int(each.sum()), size), -np.log(size)) for each in (train, test)))
+    return said or [uniform]
+
+
+def _inside(slices: Sequence[Slice], data: Data) -> tuple[Mask, Mask] | None:
+    """Rows of the two sets that meet the conditions; None if there are no slices, or only one set has their columns."""
+    if not slices or any(condition.home != "features" for each in slices for condition in each.conditions):
+        return None
+    both = [
+        np.logical_or.reduce([each.holds(one) for each in slices]) for one in (data, replace(data, train=data.test))
+    ]
+    return None if not all(each.any() and not each.all() for each in both) else (both[0], both[1])
+
+
+def _swapped_back(data: Data) -> Data:
+    return replace(data, train=data.test, test=data.train)
+
+
+def _exchanged(predictions: Sequence[LabelPredictions]) -> list[LabelPredictions]:
+    return [LabelPredictions(each.name, each.test, each.train) for each in predictions]
