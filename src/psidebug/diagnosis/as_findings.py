@@ -87,7 +87,7 @@ def _suspects(
         return explanation.ranked(estimates)
     picked = len(task.bugs) < int((task.predicted != task.test.codes).sum())
     causes = (estimates.high > 0) & (p_wrong > 0)
-    least = policy.WORTH_A_LOOK if hypotheses[0].likely else 0.5
+    least = policy.NEGLIGIBLE if hypotheses[0].likely else 0.5
     suspects = np.flatnonzero(causes if picked else causes | (p_wrong > least))
     first = estimates.ps * p_wrong if picked else p_wrong
     return np.asarray(suspects[np.lexsort((suspects, -estimates.ps[suspects], -first[suspects]))])

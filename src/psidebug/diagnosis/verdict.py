@@ -52,7 +52,7 @@ def _not_the_labels(task: Task, hypotheses: Sequence[Hypothesis]) -> str:
     if not hypotheses:
         return (
             f"the test set is too small to say whether labels are to blame: it takes {policy.LEAST_TEST_ROWS} rows, "
-            f"and {policy.LEAST_TEST_ROWS_OF_A_CLASS} of each of two classes. Suspects are ranked by PS, not corrected."
+            f"and {policy.LEAST_ROWS} of each of two classes. Suspects are ranked by PS, not corrected."
         )
     best = hypotheses[0]
     labels = _probably_wrong(task, best)
@@ -94,7 +94,7 @@ def notes_on_classes(task: Task) -> tuple[str, ...]:
     trained, tested = (np.bincount(each.codes, minlength=task.encoding.size) for each in (task.train, task.test))
     if len(task.test) > 1 and (tested > 0).sum() == 1:
         return ("the test set has one class only: it cannot tell wrong labels from a biased model; none is corrected",)
-    few = np.flatnonzero(tested < policy.LEAST_TEST_ROWS_OF_A_CLASS)
+    few = np.flatnonzero(tested < policy.LEAST_ROWS)
     names = ", ".join(quoted(task.encoding.classes[code]) for code in few)
     told: tuple[str, ...] = (f"too few test rows have the class {names}: such labels are not judged",) if names else ()
     shares = np.array([trained, tested])[:, (trained > 0) & (tested > 0)]
