@@ -13,9 +13,9 @@ from psidebug.inference.linear import LinearSymptom
 from psidebug.priors import noise
 from psidebug.program.distributions import Bernoulli
 from psidebug.program.expressions import AnyOf, Constant, Negation, Variable
-from psidebug.program.paper import two_coins
 from psidebug.program.statements import Let, Observe, Program, Return, Sample, Statement
 from psidebug.symptoms import misclassified
+from tests.program.figures import two_coins
 
 
 def test_two_coins() -> None:

@@ -16,6 +16,7 @@ from psidebug.program.interpreter import finish, interpret, start
 from psidebug.program.statements import If, Let, Observe, Program, Return, Sample
 from psidebug.program.transformations import reuse_samples
 from psidebug.symptoms import misclassified
+from tests.program import figures
 
 PHI = misclassified(0)
 
@@ -30,7 +31,7 @@ def symptom() -> LinearSymptom:
 
 
 def test_programs_print_as_in_the_paper(symptom: LinearSymptom) -> None:
-    assert str(paper.two_coins()) == (
+    assert str(figures.two_coins()) == (
         "TwoCoins()\n"
         "1:  c₁ := sample(Bernoulli(0.5));\n"
         "2:  c₂ := sample(Bernoulli(0.5));\n"
@@ -47,7 +48,7 @@ def test_programs_print_as_in_the_paper(symptom: LinearSymptom) -> None:
         "6:  c′ := 𝒜(Γ);\n"
         "7:  return(φ(c′));"
     )
-    assert str(paper.shared_as_printed(symptom.prior, symptom.margins, PHI)) == (
+    assert str(figures.shared_as_printed(symptom.prior, symptom.margins, PHI)) == (
         "PS_i(𝒜, Γ, φ)\n"
         "1:  Γ.Y := sample(p_T);\n"
         "2:  c := 𝒜(Γ);\n"
@@ -83,7 +84,7 @@ def test_each_program_means_what_its_definition_says(symptom: LinearSymptom) -> 
         joint = chance[differs & gone & returns].sum() / chance[gone].sum()
         arguments = (prior, symptom.margins, PHI)
         assert mean(paper.sufficiency(*arguments), i) == pytest.approx(ps)
-        assert mean(paper.shared_as_printed(*arguments), i) == pytest.approx(joint)
+        assert mean(figures.shared_as_printed(*arguments), i) == pytest.approx(joint)
         found = enumeration(*arguments)
         assert (found.ps[i], found.joint[i]) == pytest.approx((ps, joint))
 

@@ -199,9 +199,8 @@ class Learned(Expression):
 
     learner: Learner
     labels: str
-    name: str = "𝒜"
     variables_in = ("labels",)
-    shown = "{name}(Γ)"
+    shown = "𝒜(Γ)"
 
     def evaluate(self, state: State) -> Array:
         """Margins in each world."""
