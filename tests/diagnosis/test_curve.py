@@ -14,7 +14,8 @@ from psidebug.changes import Relabel
 from psidebug.diagnosis.curve import curve_of, fewest
 from psidebug.diagnosis.proof import Prover
 from psidebug.errors import LearnerFailed
-from psidebug.findings import Curve, ErrorRate, Verification
+from psidebug.findings.effects import ErrorRate, Verification
+from psidebug.findings.findings import Curve
 from psidebug.task.task import Task
 from tests.conftest import Planted
 

@@ -14,7 +14,7 @@ from psidebug.cli.settings import FlagOnly
 from psidebug.cli.tables import counted, show_table, wrote
 
 if TYPE_CHECKING:
-    from psidebug.findings import Controls, Verification
+    from psidebug.findings.effects import Controls, Verification
     from psidebug.store import Run
 
 
@@ -126,7 +126,8 @@ def apply(
     If the training file is unchanged and the output has its format, only labels differ. Otherwise the columns and their
     order stay, but types and spellings of values may differ.
     """
-    from psidebug.exports import corrected_file, kind_of, write_content
+    from psidebug.exports.corrected import corrected_file
+    from psidebug.exports.table_files import kind_of, write_content
     from psidebug.files import check_place
     from psidebug.store import load_run
 

@@ -73,7 +73,7 @@ def records(frame: Any) -> list[dict[str, Any]]:
 
 def send(output: Output, table: Any, target: Path | None, kind: str | None = None) -> None:
     """Write a table to a file, in the format of ``kind`` or of its name; to stdout if that is ``-`` or nothing."""
-    from psidebug.exports import encoded, write_table
+    from psidebug.exports.table_files import encoded, write_table
     from psidebug.files import check_place, write_whole
 
     if target is not None and str(target) != "-":
@@ -104,7 +104,7 @@ def wrote(output: Output, target: Path, rows: int, **more: Any) -> None:
 def _check_name(target: Path, kind: str) -> None:
     """Refuse a name that says another format than the one asked for; a name that says none may hold any."""
     from psidebug.errors import OutputError
-    from psidebug.exports import kind_of
+    from psidebug.exports.table_files import kind_of
 
     try:
         says, packed = kind_of(target)

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
-from psidebug.findings import Findings
+from psidebug.findings.findings import Findings
 from psidebug.report.effects import plain_text
 from psidebug.store.stored import stored
 from psidebug.store.values import TAGGED, column, values_at

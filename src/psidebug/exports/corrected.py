@@ -17,7 +17,7 @@ from psidebug.exports.cells import OtherRows, Relabelling, relabelled_table, rel
 from psidebug.exports.columns import array_of_values, free_name, labels_of, own_columns
 from psidebug.exports.table_files import encoded
 from psidebug.file_kinds import kind_of_content, unpacked
-from psidebug.findings import Findings
+from psidebug.findings.findings import Findings
 from psidebug.task.data import Data
 
 NAMES = {"csv": "CSV", "jsonl": "JSON lines", "parquet": "Parquet", "arrow": "Arrow"}

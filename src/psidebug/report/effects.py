@@ -8,7 +8,8 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from psidebug.findings import ErrorRate, Findings, LabelFindings, Predictions, Verification
+from psidebug.findings.effects import ErrorRate, Verification
+from psidebug.findings.findings import Findings, LabelFindings, Predictions
 from psidebug.task.labels import Encoding
 
 Plain = dict[str, Any]

@@ -14,8 +14,8 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from psidebug.files import write_whole
-from psidebug.findings import Findings
 from psidebug.findings.effects import counted
+from psidebug.findings.findings import Findings
 from psidebug.report.plots import plots_of
 from psidebug.report.summary import Summary, summarise
 from psidebug.task.data import Data

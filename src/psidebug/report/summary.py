@@ -9,7 +9,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from psidebug.findings import Causes, Findings, Predictions
+from psidebug.findings.findings import Causes, Findings, Predictions
 from psidebug.findings.frames import (
     annotators_frame,
     ask_again_frame,

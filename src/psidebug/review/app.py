@@ -21,7 +21,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from psidebug.errors import OutputError, PsiError, UsedKey
-from psidebug.exports import training_set
+from psidebug.exports.suspects import training_set
 from psidebug.review.desk import Desk
 from psidebug.review.handlers import Changes, Reads
 from psidebug.review.login import Entrance

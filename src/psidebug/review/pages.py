@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from jinja2 import Environment, PackageLoader
 
-from psidebug.findings import Findings
+from psidebug.findings.findings import Findings
 from psidebug.report.page import environment_of
 from psidebug.report.plots import CONFIG, nominal, quantitative
 from psidebug.report.rows import views
