@@ -10,13 +10,14 @@ from psidebug.inference.enumeration import enumeration, mean, meaning
 from psidebug.inference.linear import LinearSymptom
 from psidebug.priors import noise
 from psidebug.program import paper
-from psidebug.program.distributions import Alternative, Bernoulli, Labels
-from psidebug.program.expressions import Constant, Negation, Variable
+from psidebug.program.distributions import Alternative, Labels
+from psidebug.program.expressions import Negation, Variable
 from psidebug.program.interpreter import finish, interpret, start
 from psidebug.program.statements import If, Let, Observe, Program, Return, Sample
 from psidebug.program.transformations import reuse_samples
 from psidebug.symptoms import misclassified
 from tests.program import figures
+from tests.program.figures import Bernoulli, Constant
 
 PHI = misclassified(0)
 
@@ -86,7 +87,7 @@ def test_each_program_means_what_its_definition_says(symptom: LinearSymptom) -> 
         assert mean(paper.sufficiency(*arguments), i) == pytest.approx(ps)
         assert mean(figures.shared_as_printed(*arguments), i) == pytest.approx(joint)
         found = enumeration(*arguments)
-        assert (found.ps[i], found.joint[i]) == pytest.approx((ps, joint))
+        assert (found.ps[i], found.ps[i] * found.p_wrong[i]) == pytest.approx((ps, joint))
 
 
 def test_starting_once_and_finishing_for_each_label_is_running_the_whole(symptom: LinearSymptom) -> None:

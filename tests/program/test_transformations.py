@@ -16,23 +16,14 @@ from psidebug.inference.linear_learner import LinearLearner
 from psidebug.priors import Prior, noise
 from psidebug.program import paper
 from psidebug.program import transformations as change
-from psidebug.program.distributions import Alternative, Bernoulli, Labels
-from psidebug.program.expressions import (
-    AnyOf,
-    Constant,
-    Expression,
-    LabelDiffers,
-    Learned,
-    Negation,
-    Pair,
-    Shows,
-    Variable,
-)
+from psidebug.program.distributions import Alternative, Labels
+from psidebug.program.expressions import Expression, LabelDiffers, Learned, Negation, Shows, Variable
 from psidebug.program.interpreter import finish, interpret, start
 from psidebug.program.statements import Factor, If, Intervene, Let, Observe, Program, Return, Sample, Statement
 from psidebug.symptoms import LogLossAbove, Symptom, at_least, misclassified
 from tests.inference.tasks import random_learner
 from tests.program import figures
+from tests.program.figures import AnyOf, Bernoulli, Constant, Pair
 
 SYMPTOMS: list[Symptom] = [
     misclassified(0),
