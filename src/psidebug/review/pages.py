@@ -96,8 +96,8 @@ def queue(desk: Desk, wanted: Filter, at: int | None, visitor: Visitor) -> dict[
         "done": total - left,
         "state_names": STATE_NAMES,
         "seen": ledger.seen,
-        "can_undo": ledger.next_undo(visitor.browser) is not None,
-        "can_redo": ledger.next_redo(visitor.browser) is not None,
+        "can_undo": ledger.next_to("undo", visitor.browser) is not None,
+        "can_redo": ledger.next_to("redo", visitor.browser) is not None,
         "reviewer": visitor.name,
     }
 
