@@ -6,8 +6,8 @@ import inspect
 
 import click
 
-from psidebug.cli import COMMANDS, psi
 from psidebug.cli import settings as settings_module
+from psidebug.cli.group import COMMANDS, psi
 
 HEAD = """# Commands
 

@@ -158,10 +158,8 @@ def apply(
     findings = found.findings
     rows, given = len(findings.labels.given), findings.encoding.decode(findings.labels.given).tolist()
     corrected = sum(getattr(each, "label", each) != given[place] for place, each in decisions.items())
-    if output.as_json:
-        wrote(output, target, rows, corrected=corrected)
-    else:
-        output.remark(f"{corrected} of {counted(rows, 'label')} corrected; written to {target}")
+    said = f"{corrected} of {counted(rows, 'label')} corrected; written to {target}"
+    wrote(output, target, said, rows=rows, corrected=corrected)
 
 
 def _is_training_file(target: Path, run: Run) -> bool:

@@ -190,10 +190,7 @@ def report(output: Output, *, run: Path, target: Path) -> None:
     check_place(target)
     found = load_run(run)
     write_report(found.findings, found.data, target)
-    if output.as_json:
-        output.result({"written": str(target), "bytes": target.stat().st_size})
-    else:
-        output.remark(f"wrote {target}")
+    wrote(output, target, f"wrote {target}", bytes=target.stat().st_size)
 
 
 FORMATS = ("label-studio", "csv", "jsonl", "parquet", "cleanlab")
@@ -236,7 +233,8 @@ def export(output: Output, *, run: Path, kind: str, top: int | None, target: Pat
         beside = target.with_suffix(".xml")
         write_json(tasks, target)
         write_whole(beside, exports.label_studio_config(found.findings, found.data), through_links=False)
-        wrote(output, target, len(tasks), configuration=str(beside))
+        said = f"wrote {counted(len(tasks), 'row')} to {target}"
+        wrote(output, target, said, rows=len(tasks), configuration=str(beside))
 
 
 @command(example="psi compare psi-run psi-run")
