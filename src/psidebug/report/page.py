@@ -70,7 +70,7 @@ def _digest(text: str) -> str:
 def _environment() -> Environment:
     environment = environment_of(PackageLoader("psidebug.report"))
     environment.globals |= {"policy": policy, "VEGA": VEGA}
-    environment.filters |= {"number": _number, "chance": _chance, "signed": _signed, "moment": _moment}
+    environment.filters |= {"number": _number, "chance": _chance, "moment": _moment}
     return environment
 
 
@@ -95,11 +95,6 @@ def _rate(value: float | None) -> str:
 def _number(value: float | None) -> str:
     """A gain in nats."""
     return "–" if value is None else f"{value:+.1f}".replace("-", "−")
-
-
-def _signed(value: float) -> str:
-    """A change of an error rate."""
-    return f"{value:+.3f}".replace("-", "−")
 
 
 def _chance(value: float | None) -> str:
