@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from psidebug.findings import ErrorRate, Verification
+from psidebug.findings.effects import ErrorRate, Verification
 from psidebug.policy import proved
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import get_args
 
 from sklearn.base import clone
 
 import psidebug
-from psidebug.datasets import Learner
-from psidebug.datasets.generated import many_rows
+from psidebug.datasets import Learner, linear
+from psidebug.datasets.benchmark import Sizes
 from psidebug.graybox.choose import graybox_for
 from psidebug.task.task import Task
 
@@ -44,7 +44,8 @@ def timings(*, quick: bool = False) -> Iterator[Timing]:
 
 
 def _timing(rows: int, learner: Learner) -> Timing:
-    data = many_rows(rows, test=TEST_ROWS)
+    sizes = Sizes(train=rows, test=TEST_ROWS, validation=1000)
+    data = replace(linear, name=f"linear_{rows}", sizes=sizes)(0, noise="random")
     model = data.learner(learner)
     task = (model, data.X_train, data.given, data.X_test, data.y_test)
     clone(model).fit(data.X_train, data.given)  # what is loaded once is not timed

@@ -1,44 +1,4 @@
-"""Everything that can go wrong, as one tree.
-
-::
-
-    PsiError                      every error Psi raises on purpose
-    ├── InputError                what was given cannot be used; also a ValueError
-    │   ├── UnsupportedFeatures   features of a kind Psi does not know, or a table without rows or columns
-    │   ├── ShapeMismatch         two things that must have the same length or columns do not
-    │   ├── MissingValues         NaN or infinity where the learner cannot take them
-    │   ├── LabelError            the labels cannot be used
-    │   │   ├── MissingLabels     some labels are None or NaN
-    │   │   ├── ContinuousLabels  the labels are measurements, not classes
-    │   │   ├── SingleClass       fewer than two classes in the training labels
-    │   │   └── UnseenClass       the test or validation labels have a class that training never saw
-    │   ├── DuplicateIds          two rows carry the same id
-    │   ├── UnknownRow            a row was named that does not exist
-    │   ├── NotMisclassified      a test row was named as a bug, but the classifier is right about it
-    │   ├── InvalidWeights        sample weights that are no weights, or that the learner cannot take
-    │   ├── InvalidAnnotations    a table of answers that cannot be read as one
-    │   ├── InvalidPrior          not a probability, or of the wrong length
-    │   ├── InvalidSymptom        the symptom cannot be stated on this task
-    │   ├── InvalidVerdicts       verdicts made elsewhere that do not fit the run
-    │   ├── UnknownOption         a name that is not among the choices
-    │   ├── UsedKey               a save under the key of another save
-    │   ├── UnreadableTable       no file, a damaged one, or one that is no table of a known format
-    │   ├── UnreadableRun         no saved run, a damaged one, or one made by a newer Psi
-    │   └── UnreadableModel       a file that holds no model, or one that is not safe to open
-    ├── LearnerError              the learner cannot be used
-    │   ├── NotAClassifier        no fit and predict, or a regressor
-    │   ├── LearnerMismatch       fitted on other rows, labels, classes or columns than those given
-    │   ├── NoBestFit             the data leave the learner without a best fit, so nothing can be derived from it
-    │   ├── LearnerFailed         the learner itself raised while fitting or predicting
-    │   ├── LearnerMissing        a saved run is asked for what only its learner can answer, and has none
-    │   └── UnsupportedLearner    no gray box of the wanted kind exists for this learner
-    ├── InferenceError            the question has no answer by this engine
-    │   ├── TooManyWorlds         enumeration would never end
-    │   ├── SymptomAbsent         the symptom does not hold for the labels as given
-    │   └── NoWorldWithout        no world of the prior is free of the symptom
-    └── OutputError               a result could not be written; nothing half-written is left
-        └── OtherRun              something else is where a run is to be saved
-"""
+"""Everything that can go wrong, as one tree: every class says what it means, and its base what kind of error it is."""
 
 from __future__ import annotations
 
@@ -48,7 +8,7 @@ class PsiError(Exception):
 
 
 class InputError(PsiError, ValueError):
-    """What was given cannot be used."""
+    """What was given cannot be used; also a ValueError."""
 
 
 class UnsupportedFeatures(InputError):

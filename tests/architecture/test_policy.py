@@ -30,6 +30,19 @@ def test_every_number_says_whether_it_was_measured() -> None:
         assert re.search("measured|decision|tested", text.lower()), name
 
 
+def test_there_are_no_more_numbers_than_can_be_measured() -> None:
+    """A new one takes the place of another, or is derived from one that means the same."""
+    text = (ROOT / "policy.py").read_text()
+    body = ast.parse(text).body
+    nodes = [node for each in body if isinstance(each, ast.Assign) for node in ast.walk(each)]
+    lines = [node.lineno for node in nodes if isinstance(node, ast.Constant)]
+    first, end = (next(at for at, line in enumerate(text.splitlines(), 1) if line.startswith(f"# ── {name}"))
+                  for name in ("checks before", "PS"))  # fmt: skip
+    of_checks_and_causes = sum(first < line < end for line in lines)
+    assert len(lines) - of_checks_and_causes <= 43
+    assert of_checks_and_causes <= 32
+
+
 def test_every_number_is_used() -> None:
     """As ``policy.NAME``, or imported by its name."""
     used: set[str] = set()

@@ -16,7 +16,7 @@ import pytest
 
 import psidebug
 from psidebug import policy
-from psidebug.cli import COMMANDS
+from psidebug.cli.group import COMMANDS
 from psidebug.report import summarise
 from psidebug.store import Run, load_run
 from tests.cli.folder import PSI, Ran, people, psi, spoiled

@@ -10,8 +10,8 @@ from pathlib import Path
 import click
 import pytest
 
-from psidebug.cli import COMMANDS
-from psidebug.cli import psi as group
+from psidebug.cli.group import COMMANDS
+from psidebug.cli.group import psi as group
 from tests.cli.folder import Ran, psi
 
 ELSEWHERE = {

@@ -11,8 +11,8 @@ import click
 import numpy as np
 import pytest
 
-from psidebug.cli import COMMANDS
-from psidebug.cli import psi as group
+from psidebug.cli.group import COMMANDS
+from psidebug.cli.group import psi as group
 from psidebug.cli.options import Command, command
 from psidebug.cli.output import Output
 from psidebug.exports.table_files import plain

@@ -12,7 +12,7 @@ from typing import Any
 import click
 import pytest
 
-from psidebug.cli import psi as group
+from psidebug.cli.group import psi as group
 from psidebug.cli.settings import FlagOnly, PlaceToWrite
 from tests.cli.folder import Ran, fill, psi
 

@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 
 import psidebug
 from psidebug.errors import InvalidAnnotations, UnreadableRun
-from psidebug.findings import AnnotatorFindings
+from psidebug.findings.annotators import AnnotatorFindings
 from tests.annotated import ERRORS, Crowd, crowd
 
 

@@ -17,7 +17,7 @@ from psidebug.changes import Relabel
 from psidebug.diagnosis.proof import Prover
 from psidebug.diagnosis.repair import Correction, best_of, enough_evidence, retrained, told
 from psidebug.evidence.hypotheses import Hypothesis
-from psidebug.findings import ErrorRate, Verification
+from psidebug.findings.effects import ErrorRate, Verification
 from psidebug.slices.conditions import Condition, Slice
 from psidebug.task.task import Task
 from tests.conftest import Planted

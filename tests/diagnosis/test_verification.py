@@ -21,7 +21,7 @@ import psidebug
 from psidebug.changes import NOTHING, Relabel
 from psidebug.diagnosis.proof import Prover, highest_losses_moved, moved_at_random
 from psidebug.errors import LearnerFailed
-from psidebug.findings import ErrorRate, PairedErrors
+from psidebug.findings.effects import ErrorRate, PairedErrors
 from psidebug.policy import proved
 from psidebug.task.task import Task
 from tests.conftest import Planted, planted_rows

@@ -15,7 +15,8 @@ import pytest
 
 from psidebug import Diagnosis
 from psidebug.display import display_for
-from psidebug.exports import label_studio_config, label_studio_tasks, write_json
+from psidebug.exports.suspects import label_studio_config, label_studio_tasks
+from psidebug.exports.table_files import write_json
 from psidebug.store import Run, load_run
 from tests.conftest import Planted
 from tests.store.conftest import CASES, debugged

@@ -17,7 +17,9 @@ import pytest
 
 import psidebug
 from psidebug.errors import OutputError, UnknownRow, UnseenClass
-from psidebug.exports import Decision, cleanlab_frame, corrected_table, suspects_table, write_table
+from psidebug.exports.corrected import Decision, corrected_table
+from psidebug.exports.suspects import cleanlab_frame, suspects_table
+from psidebug.exports.table_files import write_table
 from psidebug.store import Run, load_run
 from tests.conftest import Planted, refit
 from tests.exports.conftest import ODD, odd_frame

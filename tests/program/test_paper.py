@@ -10,12 +10,14 @@ from psidebug.inference.enumeration import enumeration, mean, meaning
 from psidebug.inference.linear import LinearSymptom
 from psidebug.priors import noise
 from psidebug.program import paper
-from psidebug.program.distributions import Alternative, Bernoulli, Labels
-from psidebug.program.expressions import Constant, Negation, Variable
+from psidebug.program.distributions import Alternative, Labels
+from psidebug.program.expressions import Negation, Variable
 from psidebug.program.interpreter import finish, interpret, start
 from psidebug.program.statements import If, Let, Observe, Program, Return, Sample
 from psidebug.program.transformations import reuse_samples
 from psidebug.symptoms import misclassified
+from tests.program import figures
+from tests.program.figures import Bernoulli, Constant
 
 PHI = misclassified(0)
 
@@ -30,7 +32,7 @@ def symptom() -> LinearSymptom:
 
 
 def test_programs_print_as_in_the_paper(symptom: LinearSymptom) -> None:
-    assert str(paper.two_coins()) == (
+    assert str(figures.two_coins()) == (
         "TwoCoins()\n"
         "1:  c₁ := sample(Bernoulli(0.5));\n"
         "2:  c₂ := sample(Bernoulli(0.5));\n"
@@ -47,7 +49,7 @@ def test_programs_print_as_in_the_paper(symptom: LinearSymptom) -> None:
         "6:  c′ := 𝒜(Γ);\n"
         "7:  return(φ(c′));"
     )
-    assert str(paper.shared_as_printed(symptom.prior, symptom.margins, PHI)) == (
+    assert str(figures.shared_as_printed(symptom.prior, symptom.margins, PHI)) == (
         "PS_i(𝒜, Γ, φ)\n"
         "1:  Γ.Y := sample(p_T);\n"
         "2:  c := 𝒜(Γ);\n"
@@ -83,9 +85,9 @@ def test_each_program_means_what_its_definition_says(symptom: LinearSymptom) -> 
         joint = chance[differs & gone & returns].sum() / chance[gone].sum()
         arguments = (prior, symptom.margins, PHI)
         assert mean(paper.sufficiency(*arguments), i) == pytest.approx(ps)
-        assert mean(paper.shared_as_printed(*arguments), i) == pytest.approx(joint)
+        assert mean(figures.shared_as_printed(*arguments), i) == pytest.approx(joint)
         found = enumeration(*arguments)
-        assert (found.ps[i], found.joint[i]) == pytest.approx((ps, joint))
+        assert (found.ps[i], found.ps[i] * found.p_wrong[i]) == pytest.approx((ps, joint))
 
 
 def test_starting_once_and_finishing_for_each_label_is_running_the_whole(symptom: LinearSymptom) -> None:

@@ -20,7 +20,7 @@ from sklearn.linear_model import LogisticRegression
 
 import psidebug
 from psidebug.errors import OutputError
-from psidebug.findings import Causes, LabelFindings, Predictions
+from psidebug.findings.findings import Causes, LabelFindings, Predictions
 from psidebug.graybox.logistic import LogisticBox
 from psidebug.report import Summary
 from psidebug.report import summarise as summarised

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from psidebug.errors import InvalidVerdicts
-from psidebug.exports import label_studio_tasks
+from psidebug.exports.suspects import label_studio_tasks
 from psidebug.review.exchange import read_verdicts
 from psidebug.review.verdicts import moment
 from psidebug.store import Run, load_run

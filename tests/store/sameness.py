@@ -12,7 +12,7 @@ import polars.testing
 import pyarrow as pa
 import scipy.sparse as sp
 
-from psidebug.findings import Verification
+from psidebug.findings.effects import Verification
 
 
 def assert_same_frame(one: Any, other: Any) -> None:

@@ -15,12 +15,6 @@ import sys
 import threading
 from collections.abc import Sequence
 from types import FrameType
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from psidebug.cli.group import COMMANDS, psi
-
-__all__ = ["COMMANDS", "INTERRUPTED", "main", "psi"]
 
 INTERRUPTED = "interrupted; nothing was left half-written"
 
@@ -49,11 +43,3 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
             os._exit(130)
         frame = frame.f_back
     raise KeyboardInterrupt
-
-
-def __getattr__(name: str) -> Any:
-    if name not in ("COMMANDS", "psi"):
-        raise AttributeError(f"module 'psidebug.cli' has no attribute {name!r}")
-    from psidebug.cli import group
-
-    return getattr(group, name)

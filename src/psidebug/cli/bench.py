@@ -26,20 +26,19 @@ def datasets(output: Output) -> None:
     from psidebug.datasets import DESIGNS
 
     if output.as_json:
-        output.result(
-            [
-                {
-                    "name": design.name,
-                    "rows": dataclasses.asdict(design.sizes),
-                    "columns": design.columns,
-                    "planted": design.summary,
-                    "home": design.source.home,
-                    "licence": design.source.licence,
-                    "file": design.source.whereabouts(),
-                }
-                for design in DESIGNS
-            ]
-        )
+        told = [
+            {
+                "name": design.name,
+                "rows": dataclasses.asdict(design.sizes),
+                "columns": design.columns,
+                "planted": design.summary,
+                "home": design.source.home,
+                "licence": design.source.licence,
+                "file": design.source.whereabouts(),
+            }
+            for design in DESIGNS
+        ]
+        output.result(told)
         return
     from rich.table import Table
 

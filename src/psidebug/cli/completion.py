@@ -21,7 +21,7 @@ def completion(output: Output, *, shell: str) -> None:
     """
     from click.shell_completion import get_completion_class
 
-    from psidebug.cli import psi
+    from psidebug.cli.group import psi
 
     found = get_completion_class(shell)
     assert found is not None  # the choices are click's

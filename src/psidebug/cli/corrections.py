@@ -14,7 +14,7 @@ from psidebug.cli.settings import FlagOnly
 from psidebug.cli.tables import counted, show_table, wrote
 
 if TYPE_CHECKING:
-    from psidebug.findings import Controls, Verification
+    from psidebug.findings.effects import Controls, Verification
     from psidebug.store import Run
 
 
@@ -126,7 +126,8 @@ def apply(
     If the training file is unchanged and the output has its format, only labels differ. Otherwise the columns and their
     order stay, but types and spellings of values may differ.
     """
-    from psidebug.exports import corrected_file, kind_of, write_content
+    from psidebug.exports.corrected import corrected_file
+    from psidebug.exports.table_files import kind_of, write_content
     from psidebug.files import check_place
     from psidebug.store import load_run
 
@@ -157,10 +158,8 @@ def apply(
     findings = found.findings
     rows, given = len(findings.labels.given), findings.encoding.decode(findings.labels.given).tolist()
     corrected = sum(getattr(each, "label", each) != given[place] for place, each in decisions.items())
-    if output.as_json:
-        wrote(output, target, rows, corrected=corrected)
-    else:
-        output.remark(f"{corrected} of {counted(rows, 'label')} corrected; written to {target}")
+    said = f"{corrected} of {counted(rows, 'label')} corrected; written to {target}"
+    wrote(output, target, said, rows=rows, corrected=corrected)
 
 
 def _is_training_file(target: Path, run: Run) -> bool:

@@ -221,7 +221,7 @@ def _show(output: Output, found: Diagnosis, inputs: Inputs, run: Path, report: P
 
 def fixed_like(name: str) -> str:
     """A name for the corrected file, in the format of the training file; CSV where its name says none."""
-    from psidebug.exports import kind_of
+    from psidebug.exports.table_files import kind_of
 
     lower = name.lower()
     try:

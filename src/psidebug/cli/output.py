@@ -55,20 +55,10 @@ class Output:
         if self.quiet:
             yield lambda stage, done, total: None
         elif self.verbose and not sys.stderr.isatty():
-            yield _stages(_stage_lines())
+            yield _stage_lines()
         else:
             with _progress_bar() as tick:
-                yield _stages(tick)
-
-
-def _stages(tick: Progress) -> Progress:
-    """The callback without single fits, which have no total."""
-
-    def shown(stage: str, done: int, total: int) -> None:
-        if total:
-            tick(stage, done, total)
-
-    return shown
+                yield tick
 
 
 def _console(*, stderr: bool) -> Console:
@@ -97,6 +87,8 @@ def _progress_bar() -> Iterator[Progress]:
         bar = bars.add_task("starting", total=None, count="", left="")
 
         def tick(stage: str, done: int, total: int) -> None:
+            if not total:  # a single fit
+                return
             counted = total > 1
             remaining = bars.tasks[0].time_remaining if counted and done else None
             bars.update(
@@ -116,7 +108,7 @@ def _stage_lines() -> Progress:
     seen: list[str] = []
 
     def tick(stage: str, done: int, total: int) -> None:
-        if seen[-1:] != [stage]:
+        if total and seen[-1:] != [stage]:  # single fits have no total
             seen.append(stage)
             click.echo(f"psi: {stage}" + (f", {total:,} fits" if total > 1 else ""), err=True)
 

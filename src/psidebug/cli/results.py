@@ -31,7 +31,7 @@ def suspects(output: Output, *, run: Path, top: int | None, kind: str | None, ta
     The most likely come first. Shows the given and the proposed label, the probability that the given one is wrong
     (p_wrong), and its probability of sufficiency as a cause of the errors (ps).
     """
-    from psidebug.exports import suspects_table
+    from psidebug.exports.suspects import suspects_table
     from psidebug.store import load_run
 
     found = load_run(run)
@@ -190,10 +190,7 @@ def report(output: Output, *, run: Path, target: Path) -> None:
     check_place(target)
     found = load_run(run)
     write_report(found.findings, found.data, target)
-    if output.as_json:
-        output.result({"written": str(target), "bytes": target.stat().st_size})
-    else:
-        output.remark(f"wrote {target}")
+    wrote(output, target, f"wrote {target}", bytes=target.stat().st_size)
 
 
 FORMATS = ("label-studio", "csv", "jsonl", "parquet", "cleanlab")
@@ -211,7 +208,8 @@ def export(output: Output, *, run: Path, kind: str, top: int | None, target: Pat
     folder. csv, jsonl, parquet: the suspects with their columns. cleanlab: every training row, with the columns of
     cleanlab's get_label_issues.
     """
-    from psidebug import exports
+    from psidebug.exports import suspects as exports
+    from psidebug.exports.table_files import kind_of, write_json
     from psidebug.files import check_place, write_whole
     from psidebug.store import load_run
 
@@ -221,7 +219,7 @@ def export(output: Output, *, run: Path, kind: str, top: int | None, target: Pat
     if not piped:
         check_place(target)
         if kind == "cleanlab":
-            exports.kind_of(target)
+            kind_of(target)
     found = load_run(run)
     if kind == "cleanlab":
         send(output, exports.cleanlab_frame(found.findings), target)
@@ -233,9 +231,10 @@ def export(output: Output, *, run: Path, kind: str, top: int | None, target: Pat
             output.result(tasks)
             return
         beside = target.with_suffix(".xml")
-        exports.write_json(tasks, target)
+        write_json(tasks, target)
         write_whole(beside, exports.label_studio_config(found.findings, found.data), through_links=False)
-        wrote(output, target, len(tasks), configuration=str(beside))
+        said = f"wrote {counted(len(tasks), 'row')} to {target}"
+        wrote(output, target, said, rows=len(tasks), configuration=str(beside))
 
 
 @command(example="psi compare psi-run psi-run")

@@ -156,7 +156,7 @@ def _options(command: click.Command) -> dict[str, click.Option]:
 
 def _options_of_all() -> dict[str, dict[str, click.Option]]:
     """The options of every command; the modules are light."""
-    from psidebug.cli import psi
+    from psidebug.cli.group import psi
 
     context = click.Context(psi, info_name="psi")
     commands = {name: psi.get_command(context, name) for name in psi.list_commands(context)}

@@ -73,7 +73,7 @@ def records(frame: Any) -> list[dict[str, Any]]:
 
 def send(output: Output, table: Any, target: Path | None, kind: str | None = None) -> None:
     """Write a table to a file, in the format of ``kind`` or of its name; to stdout if that is ``-`` or nothing."""
-    from psidebug.exports import encoded, write_table
+    from psidebug.exports.table_files import encoded, write_table
     from psidebug.files import check_place, write_whole
 
     if target is not None and str(target) != "-":
@@ -83,7 +83,7 @@ def send(output: Output, table: Any, target: Path | None, kind: str | None = Non
             check_place(target)
             _check_name(target, kind)
             write_whole(target, encoded(table, "jsonl" if kind == "json" else kind))
-        wrote(output, target, table.num_rows)
+        wrote(output, target, f"wrote {counted(table.num_rows, 'row')} to {target}", rows=table.num_rows)
     elif output.as_json:
         raise click.UsageError("--json and the table cannot both go to stdout: give -o FILE, or no --json.")
     elif kind == "parquet" and sys.stdout.isatty():
@@ -93,18 +93,18 @@ def send(output: Output, table: Any, target: Path | None, kind: str | None = Non
         click.echo(content if kind == "parquet" else content.decode("utf-8"), nl=False)
 
 
-def wrote(output: Output, target: Path, rows: int, **more: Any) -> None:
-    """Say what was written."""
+def wrote(output: Output, target: Path, said: str, **about: Any) -> None:
+    """Say what was written: a sentence, or facts with ``--json``."""
     if output.as_json:
-        output.result({"written": str(target), "rows": rows, **more})
+        output.result({"written": str(target), **about})
     else:
-        output.remark(f"wrote {counted(rows, 'row')} to {target}")
+        output.remark(said)
 
 
 def _check_name(target: Path, kind: str) -> None:
     """Refuse a name that says another format than the one asked for; a name that says none may hold any."""
     from psidebug.errors import OutputError
-    from psidebug.exports import kind_of
+    from psidebug.exports.table_files import kind_of
 
     try:
         says, packed = kind_of(target)

@@ -9,12 +9,11 @@ but then 200 random flips place the line anywhere, and its error is 0.32 to 0.66
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
-from psidebug.datasets.benchmark import Benchmark, Design, Sizes
-from psidebug.datasets.noise import Labels, Noise
+from psidebug.datasets.benchmark import Design, Sizes
+from psidebug.datasets.noise import Labels
 from psidebug.datasets.sources import Source
 from psidebug.task.tables import Table
 
@@ -60,9 +59,3 @@ concentric = Design("concentric", Sizes(2000, 2000, 5000), 2, ("inner", "outer")
 """The paper's concentric: two blurred rings in the plane, radii 1 and 2."""
 linear = Design("linear", Sizes(1400, 600, 5000), 20, ("below", "above"), GENERATED, _logistic)
 """Logistic data: x ~ N(0, I) in 20 dimensions, w ~ N(0, I), P(Y = 1 | x) = 1 / (1 + exp(-w·x))."""
-
-
-def many_rows(rows: int, seed: int = 0, *, test: int = 100, noise: Noise = "random") -> Benchmark:
-    """The same with so many training rows, for measuring speed."""
-    sizes = Sizes(train=rows, test=test, validation=1000)
-    return replace(linear, name=f"linear_{rows}", sizes=sizes)(seed, noise=noise)

@@ -88,7 +88,7 @@ def _suspects(
         return explanation.ranked(estimates)
     picked = len(task.bugs) < int((task.predicted != task.test.codes).sum())
     causes = (estimates.high > 0) & (p_wrong > 0)
-    least = policy.WORTH_A_LOOK if hypotheses[0].likely else 0.5
+    least = policy.NEGLIGIBLE if hypotheses[0].likely else 0.5
     suspects = np.flatnonzero(causes if picked else causes | (p_wrong > least))
     first = estimates.ps * p_wrong if picked else p_wrong
     return np.asarray(suspects[np.lexsort((suspects, -estimates.ps[suspects], -first[suspects]))])
@@ -108,7 +108,7 @@ def suspect_tests(task: Task, of_test: Hypothesis | None) -> SuspectTests | None
     p_wrong = of_test.p_wrong(given)
     others = of_test.posterior.copy()
     others[np.arange(len(given)), given] = -1.0
-    rows = np.flatnonzero(p_wrong > policy.WORTH_A_LOOK)
+    rows = np.flatnonzero(p_wrong > policy.NEGLIGIBLE)
     rows = rows[np.lexsort((rows, -p_wrong[rows]))]
     inside = {each.condition: np.isin(rows, each.members) for each in of_test.accused}
     said = predicted_names(task)

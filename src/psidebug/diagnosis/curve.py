@@ -29,8 +29,12 @@ def curve_of(
 ) -> Curve:
     """Retrain with the first suspects corrected, at several numbers of them around the suggested one."""
     task = prover.task
-    shares, of = (policy.CURVE_SHARES, suggested) if suggested else (policy.CURVE_BLIND, len(task.train))
-    counts = [round(share * of) for share in shares]
+    steps = range(1, policy.CURVE_STEPS + 1)
+    shares = [*(step / policy.CURVE_STEPS for step in steps), policy.CURVE_BEYOND]
+    if suggested:
+        counts = [round(share * suggested) for share in shares]
+    else:
+        counts = [round(share * policy.DEFAULT_RATE * len(task.train)) for share in shares]
     counts = sorted({count for count in counts if 0 < count <= len(order)})
     points = [Point(0, 1.0, 1.0, prover.verify(NOTHING))]
     for done, count in enumerate(counts, start=1):

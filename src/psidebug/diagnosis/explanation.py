@@ -27,6 +27,8 @@ Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
 BUGS_EXPLAINED, CAUSES_KEPT = 50, 20
 """Causes are told of so many bugs, those that are most confidently wrong, and of each the first so many."""
+LONE_ROWS = 256
+"""So many labels are moved one at a time in the gray box, where PS cannot order them: a limit on time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +159,7 @@ def _by_lone_effect(task: Task, graybox: GrayBox, p_wrong: Floats, row: int) -> 
     movable = np.flatnonzero((given != target) & (p_wrong > 0))
     effects = np.zeros(len(given))
     actual = graybox.margins(given[None], point).min()
-    for each in movable[np.argsort(-p_wrong[movable], kind="stable")][: policy.LONE_ROWS]:
+    for each in movable[np.argsort(-p_wrong[movable], kind="stable")][:LONE_ROWS]:
         world = given.copy()
         world[each] = target
         effects[each] = p_wrong[each] * (graybox.margins(world[None], point).min() - actual)

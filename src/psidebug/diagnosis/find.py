@@ -48,6 +48,8 @@ from psidebug.training.trainer import Trainer, one_blas_thread
 Progress = Callable[[str, int, int], None]
 Found = tuple[Findings, Session]
 """What was found, and who can find more."""
+LEAST_SHARE_OF_THE_WAY = 0.01
+"""A smaller part of the way to the decision boundary counts as none (decision 5)."""
 
 
 def find(task: Task, spec: Spec, origin: Origin, tick: Progress) -> list[Found]:
@@ -255,7 +257,7 @@ def _answered(task: Task, box: GrayBox, prior: Prior, spec: Spec) -> tuple[Sympt
             share /= 2.0
             if spec.symptom != "log_loss" or not prior.rates.any():
                 raise
-            if share < policy.LEAST_SHARE_OF_THE_WAY or isinstance(error, SymptomAbsent):  # all on the boundary already
+            if share < LEAST_SHARE_OF_THE_WAY or isinstance(error, SymptomAbsent):  # all on the boundary already
                 return phi, no_causes(prior, reason="no change of labels takes the errors away, by the gray box")
             phi = log_loss_above_boundary(margins, task.bugs, share)
 

@@ -19,6 +19,8 @@ from psidebug.task.labels import Codes, quoted
 from psidebug.task.task import Task
 
 Tick = Callable[[str, int, int], None]
+EQUAL_RATES = 1e-6
+"""Noise rates that differ by a smaller part than this are one rate, but for rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +48,7 @@ class Correction:
 def enough_evidence(task: Task) -> bool:
     """Whether the test set can calibrate predictors: it has rows enough, of two classes at least three each."""
     counts = np.bincount(task.test.codes, minlength=task.encoding.size)
-    return len(task.test) >= policy.LEAST_TEST_ROWS and int((counts >= policy.LEAST_TEST_ROWS_OF_A_CLASS).sum()) >= 2
+    return len(task.test) >= policy.LEAST_TEST_ROWS and int((counts >= policy.LEAST_ROWS).sum()) >= 2
 
 
 def retrained(prover: Prover, hypotheses: Sequence[Hypothesis], tick: Tick) -> list[Correction]:
@@ -83,7 +85,7 @@ def _scattered(task: Task, hypothesis: Hypothesis) -> str:
         return f"labels are wrong where rows look like another class, {share:.0%} of them, {most}"
     rates = hypothesis.rates[0].copy()
     np.fill_diagonal(rates, 0.0)
-    if np.ptp(rates[~np.eye(len(rates), dtype=bool)]) < policy.EQUAL_RATES * rates.max():
+    if np.ptp(rates[~np.eye(len(rates), dtype=bool)]) < EQUAL_RATES * rates.max():
         return f"labels are wrong here and there, {rates.sum(axis=1).mean():.0%} of them"
     true, recorded = (classes[int(code)] for code in np.unravel_index(int(rates.argmax()), rates.shape))
     most = f"{quoted(true)} recorded as {quoted(recorded)} ({rates.max():.0%} of them)"

@@ -64,7 +64,7 @@ def _not_the_labels(task: Task, hypotheses: Sequence[Hypothesis]) -> str:
     if not hypotheses:
         return (
             f"the test set is too small to say whether labels are to blame: it takes {policy.LEAST_TEST_ROWS} rows, "
-            f"and {policy.LEAST_TEST_ROWS_OF_A_CLASS} of each of two classes. Suspects are ranked by PS, not corrected."
+            f"and {policy.LEAST_ROWS} of each of two classes. Suspects are ranked by PS, not corrected."
         )
     best = hypotheses[0]
     labels = _probably_wrong(task, best)
@@ -106,7 +106,7 @@ def notes_on_classes(task: Task) -> tuple[str, ...]:
     tested = np.bincount(task.test.codes, minlength=task.encoding.size)
     if len(task.test) > 1 and (tested > 0).sum() == 1:
         return ("the test set has one class only: it cannot tell wrong labels from a biased model; none is corrected",)
-    few = np.flatnonzero(tested < policy.LEAST_TEST_ROWS_OF_A_CLASS)
+    few = np.flatnonzero(tested < policy.LEAST_ROWS)
     names = ", ".join(quoted(task.encoding.classes[code]) for code in few)
     return (f"too few test rows have the class {names}: such labels are not judged",) if names else ()
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from psidebug import policy
 from psidebug.evidence.annotators import Annotated
 from psidebug.evidence.asking import ask_again
 from psidebug.evidence.hypotheses import Hypothesis
@@ -71,5 +70,5 @@ def _worst_confusions(answers: Annotations, posterior: Floats) -> tuple[Codes, C
     most = wrong[np.arange(len(wrong)), worst]
     true, said = np.divmod(worst, size)
     share = most / np.maximum(of_truth[np.arange(len(wrong)), true], 1e-300)
-    few = most < policy.CONFUSED
+    few = most < 1.0  # not one wrong answer is expected: no confusion is told
     return np.where(few, NOBODY, true), np.where(few, NOBODY, said), np.where(few, np.nan, share)

@@ -177,7 +177,7 @@ def _confusions(answers: sp.csr_array, looks: Floats, annotators: int) -> tuple[
     counts = (answers.T @ looks).reshape(annotators, size, size).transpose(0, 2, 1)
     total = counts.sum(axis=0)
     wrong = (total.sum() - np.trace(total) + 0.5) / (total.sum() + 1.0)
-    common = _shares(total, even_rates(size, float(wrong)), policy.COMMON_PSEUDO_COUNT)
+    common = _shares(total, even_rates(size, float(wrong)), policy.SHRUNK)
     return _shares(counts, common, policy.ANNOTATOR_PSEUDO_COUNT), common
 
 

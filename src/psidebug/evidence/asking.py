@@ -16,6 +16,9 @@ from psidebug import policy
 from psidebug.evidence.annotators import Annotated
 from psidebug.evidence.held_out import Floats, Mask, Rows
 
+MOST_ASKED = 200
+"""Rows that are looked at, the most uncertain ones: a limit on what is listed."""
+
 
 @dataclass(frozen=True, eq=False)
 class Questions:
@@ -31,7 +34,7 @@ class Questions:
 
 
 def ask_again(annotated: Annotated, settled: Mask | None = None) -> Questions:
-    """The questions that are worth most, at most ``policy.MOST_ASKED``; ``settled`` rows (N,) are not asked.
+    """The questions that are worth most, at most ``MOST_ASKED``; ``settled`` rows (N,) are not asked.
 
     Only annotators who have given ``policy.LEAST_ANSWERS`` answers are asked.
     """
@@ -39,7 +42,7 @@ def ask_again(annotated: Annotated, settled: Mask | None = None) -> Questions:
     uncertain = entr(fit.posterior).sum(axis=1)
     if settled is not None:
         uncertain = np.where(settled, 0.0, uncertain)
-    rows = np.argsort(-uncertain, kind="stable")[: policy.MOST_ASKED]
+    rows = np.argsort(-uncertain, kind="stable")[:MOST_ASKED]
     rows = rows[uncertain[rows] > 0]
     able = np.flatnonzero(np.bincount(answers.annotators) >= policy.LEAST_ANSWERS)
     if not len(rows) or not len(able):

@@ -174,7 +174,7 @@ def predictions_without(contest: Contest, slices: Sequence[Slice]) -> list[Label
     """By predictors that learn from no label inside these slices, unless too little would be left."""
     inside = np.logical_or.reduce([each.everyone(contest.task) for each in slices])
     codes = contest.task.train.codes
-    enough = inside.mean() <= policy.MOST_EXCLUDED and set(codes[~inside].tolist()) == set(codes.tolist())
+    enough = inside.mean() <= policy.MAJORITY and set(codes[~inside].tolist()) == set(codes.tolist())
     return contest.predictors.predict(inside if enough else np.zeros_like(inside))
 
 
@@ -228,7 +228,7 @@ def compete(contest: Contest, effects: Floats | None, tick: Tick) -> list[Hypoth
         if bar is None or joint_surplus(contest, hypothesis, predictions) > bar:
             hypotheses.append(hypothesis)
     hypotheses.sort(key=lambda each: -each.surplus)
-    while (best := hypotheses[0]).slices and len(best.slices) < policy.MOST_SLICES:
+    while (best := hypotheses[0]).slices and len(best.slices) < policy.MOST_PARTS:
         slices = [*best.slices, *_promising(contest, best, found)[:1]]
         if len(slices) == len(best.slices):
             break
@@ -276,7 +276,7 @@ def _promising(contest: Contest, by: Hypothesis, found: list[Slice]) -> list[Sli
     for gain, place in promises:
         rows = found[-place].members
         taken = [each.members for each in (*kept, *by.slices)]
-        overlaps = (len(np.intersect1d(rows, own)) > policy.SAME_RANGE * min(len(rows), len(own)) for own in taken)
+        overlaps = (len(np.intersect1d(rows, own)) > policy.MAJORITY * min(len(rows), len(own)) for own in taken)
         if gain > 0 and not any(overlaps):
             kept.append(found[-place])
     return kept
@@ -351,7 +351,7 @@ def _given(task: Task, stated: Floats | None) -> GivenLabels:
     """
     given, classes = task.train.codes, np.arange(task.encoding.size)
     possible = None if stated is None else np.asarray(stated > 0)
-    untested = np.bincount(task.test.codes, minlength=len(classes)) < policy.LEAST_TEST_ROWS_OF_A_CLASS
+    untested = np.bincount(task.test.codes, minlength=len(classes)) < policy.LEAST_ROWS
     if untested.any():
         possible = np.ones((len(given), len(classes)), dtype=bool) if possible is None else possible
         possible[untested[given]] = False

@@ -62,7 +62,7 @@ class NoiseFit:
             return 2.0 * each + kind + self.penalty
         if self.even:
             return each + kind
-        used = int((self.rates[~np.eye(size, dtype=bool)] > policy.RATE_USED).sum())
+        used = int((self.rates[~np.eye(size, dtype=bool)] > policy.NEGLIGIBLE).sum())
         return used * (each + float(np.log(size * (size - 1)))) + kind
 
 

@@ -45,6 +45,9 @@ from psidebug.training.trainer import Trainer
 
 WIDEST = 2_000
 """Columns up to which dense features are looked at by a forest."""
+TREES = 150
+"""Its trees. Out of bag they replace 3 × 100 in folds: whole diagnoses differ by less than 0.006 in average precision
+(decision 18)."""
 OWN, OWN_ON_TEST = "the learner", "the learner, trained on the test set alone"
 LINEAR, FOREST = "a linear learner", "a forest"
 ON_REPAIRED = "the learner, trained on repaired labels"
@@ -156,7 +159,7 @@ def _plain(task: Task, train: Any, test: Any) -> list[Predictor]:
     if sp.issparse(train) or train.shape[1] > WIDEST:
         return [Predictor(LINEAR, linear, linear)]
     filled = SimpleImputer(keep_empty_features=True).fit(train)
-    trees = ExtraTreesClassifier(policy.TREES, min_samples_leaf=policy.LEAST_LEAF, bootstrap=True, oob_score=True)
+    trees = ExtraTreesClassifier(TREES, min_samples_leaf=policy.LEAST_LEAF, bootstrap=True, oob_score=True)
     forest = Recipe(task, trees, filled.transform(train), filled.transform(test), "both")
     return [Predictor(LINEAR, linear, linear), Predictor(FOREST, forest, forest, out_of_bag)]
 
@@ -164,11 +167,11 @@ def _plain(task: Task, train: Any, test: Any) -> list[Predictor]:
 def _linear(features: Any) -> tuple[Any, LogisticRegression]:
     """Features of one scale and a logistic regression; of counts and other sparse features what is rare weighs more."""
     if not sp.issparse(features):
-        scaler, strength = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler()), policy.LINEAR_C
+        scaler, strength = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler()), 1.0
     elif features.nnz and features.data.min() < 0:
-        scaler, strength = MaxAbsScaler(), policy.SIGNED_SPARSE_C
+        scaler, strength = MaxAbsScaler(), 1.0 / policy.SPARSE_C
     else:
-        scaler, strength = TfidfTransformer(sublinear_tf=True), policy.TFIDF_C
+        scaler, strength = TfidfTransformer(sublinear_tf=True), policy.SPARSE_C
     return scaler, LogisticRegression(C=strength, max_iter=300)
 
 

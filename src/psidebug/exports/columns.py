@@ -8,11 +8,11 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
-from psidebug.findings import Findings
-from psidebug.report.effects import plain_text
+from psidebug.findings.findings import Findings
 from psidebug.store.stored import stored
 from psidebug.store.values import TAGGED, column, values_at
 from psidebug.task.data import Data
+from psidebug.task.tables import plain_text
 
 Columns = dict[str, Any]
 """Arrow arrays by name."""

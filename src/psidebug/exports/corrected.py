@@ -17,7 +17,7 @@ from psidebug.exports.cells import OtherRows, Relabelling, relabelled_table, rel
 from psidebug.exports.columns import array_of_values, free_name, labels_of, own_columns
 from psidebug.exports.table_files import encoded
 from psidebug.file_kinds import kind_of_content, unpacked
-from psidebug.findings import Findings
+from psidebug.findings.findings import Findings
 from psidebug.task.data import Data
 
 NAMES = {"csv": "CSV", "jsonl": "JSON lines", "parquet": "Parquet", "arrow": "Arrow"}
@@ -122,8 +122,11 @@ def corrected_file(
     """
     content, why = training_file(findings, kind)
     if content is not None:
+        codes, made = decided(findings, decisions)
+        names = findings.origin.source["columns"]
+        added = added_columns(findings, data, codes, made, names, trace=trace, weights=weights)
         try:
-            return _relabelled(findings, data, content, decisions, kind, trace=trace, weights=weights), None
+            return _relabelled(findings, content, kind, codes, added), None
         except OtherRows:
             why = f"the rows of {findings.origin.source['train']} could not be matched to those of the run"
     remark = why and f"{why}; written from the run's copy, so types and spellings of values may differ"
@@ -151,23 +154,12 @@ def training_file(findings: Findings, kind: str) -> tuple[bytes | None, str | No
     return (content, None) if found == kind else (None, f"{name} is {NAMES[found]}, not {NAMES[kind]}")
 
 
-def _relabelled(
-    findings: Findings,
-    data: Data,
-    content: bytes,
-    decisions: Mapping[int, Any],
-    kind: str,
-    *,
-    trace: bool,
-    weights: bool,
-) -> bytes:
+def _relabelled(findings: Findings, content: bytes, kind: str, codes: Any, added: Mapping[str, Any]) -> bytes:
     """Each corrected row gets the label cell of the first row with that label: written as the file writes it."""
-    codes, made = decided(findings, decisions)
     source, given = findings.origin.source, findings.labels.given
     first = {int(code): int(place) for code, place in zip(*np.unique(given, return_index=True), strict=True)}
     changed = np.flatnonzero(codes != given).tolist()
     donors = {place: first.get(int(codes[place])) for place in changed}
     labels = {place: findings.encoding.classes[codes[place]] for place in changed if donors[place] is None}
-    added = added_columns(findings, data, codes, made, source["columns"], trace=trace, weights=weights)
     replace = relabelled_table if kind in ("parquet", "arrow") else relabelled_text
     return replace(content, kind, Relabelling(source, given, donors, labels, added))

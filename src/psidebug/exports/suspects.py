@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from psidebug.exports.columns import array_of_values, free_name, labels_of, own_columns, taken
 from psidebug.exports.table_files import plain
-from psidebug.findings import Findings, Origin
+from psidebug.findings.findings import Findings, Origin
 from psidebug.report.pictures import picture_of_array, spread_of
 from psidebug.task.data import Data
 

@@ -6,19 +6,8 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any, TypeVar, cast
 
+from psidebug.findings import frames
 from psidebug.findings.findings import Findings
-from psidebug.findings.frames import (
-    annotators_frame,
-    answers_frame,
-    ask_again_frame,
-    causes_frame,
-    checks_frame,
-    curve_frame,
-    explanations_frame,
-    slices_frame,
-    suspect_tests_frame,
-    suspects_frame,
-)
 
 T = TypeVar("T")
 
@@ -79,7 +68,7 @@ class Answers:
         classes, outside training, class shares, id-like columns, constant columns, dates as text) and a ``sentence``
         that says what was seen, and what to do.
         """
-        return checks_frame(self.found)
+        return frames.checks_frame(self.found)
 
     @cached_property
     def suspects(self) -> Any:
@@ -88,7 +77,7 @@ class Answers:
         Columns: ``row`` (id, or position), ``given``, ``proposed``, ``ps`` (``ps_low``, ``ps_high``): how sufficient
         the label is as a cause of the symptom, and ``p_wrong``: how likely it is wrong.
         """
-        return suspects_frame(self.found)
+        return frames.suspects_frame(self.found)
 
     @cached_property
     def slices(self) -> Any:
@@ -99,7 +88,7 @@ class Answers:
         and ``p_value`` (corrected for all that was looked at) say how far they stand out; the rest is the verified
         effect of what its explanation corrects in it.
         """
-        return slices_frame(self.found)
+        return frames.slices_frame(self.found)
 
     @cached_property
     def explanations(self) -> Any:
@@ -108,7 +97,7 @@ class Answers:
         ``evidence`` in nats must exceed its ``charge``, and the ``gain`` of the model retrained on ``corrected`` labels
         its ``gain_error`` (twice that for scattered errors), for the explanation to be ``proved``.
         """
-        return explanations_frame(self.found)
+        return frames.explanations_frame(self.found)
 
     @property
     def cause(self) -> str:
@@ -123,7 +112,7 @@ class Answers:
         the nats of test log likelihood that its repair gains, ``share`` the part of the test log loss that this is,
         ``proved`` whether retraining proves the repair, and ``advice`` says what to do.
         """
-        return causes_frame(self.found)
+        return frames.causes_frame(self.found)
 
     @cached_property
     def suspect_tests(self) -> Any:
@@ -131,12 +120,12 @@ class Answers:
 
         Columns: ``row`` (id, or position, of the test row), ``given``, ``proposed``, ``p_wrong`` and ``why``.
         """
-        return suspect_tests_frame(self.found)
+        return frames.suspect_tests_frame(self.found)
 
     @cached_property
     def threshold_curve(self) -> Any:
         """Data frame of :attr:`curve`; None when there is nothing to debug."""
-        return curve_frame(self.found)
+        return frames.curve_frame(self.found)
 
     @cached_property
     def annotators(self) -> Any:
@@ -145,14 +134,14 @@ class Answers:
         ``error_rate`` is the expected share of wrong ``answers``, with a 95% interval (``low``, ``high``). The error
         made most often ``marks`` one class ``as`` another, in a ``share`` of the answers on rows of that class.
         """
-        return annotators_frame(self.found)
+        return frames.annotators_frame(self.found)
 
     @cached_property
     def answers(self) -> Any:
         """Data frame of every answer, the likeliest wrong first: ``row``, ``annotator``, ``label``, ``p_wrong`` and
         the ``consensus`` about the row; None without ``annotations``.
         """
-        return answers_frame(self.found)
+        return frames.answers_frame(self.found)
 
     @cached_property
     def ask_again(self) -> Any:
@@ -161,4 +150,4 @@ class Answers:
         The ``annotator`` is the one who is likeliest ``right`` about that ``row`` and has not answered it; ``gain`` is
         what the answer is expected to tell about the true label, in nats.
         """
-        return ask_again_frame(self.found)
+        return frames.ask_again_frame(self.found)

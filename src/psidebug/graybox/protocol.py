@@ -21,7 +21,6 @@ class GrayBox(Protocol):
 
     def margins(self, worlds: Worlds, points: npt.NDArray[np.intp] | None = None) -> Floats:
         """Margins (worlds, points, K-1) of these test points, or of all, in each world (worlds, N)."""
-        ...
 
 
 @runtime_checkable
@@ -36,7 +35,6 @@ class LinearGrayBox(GrayBox, Protocol):
 
         Nothing of size points × N is built; the effect of the given label is 0.
         """
-        ...
 
 
 def solved_once(effects: Callable[[Box, Floats], Floats]) -> Callable[[Box, Floats], Floats]:

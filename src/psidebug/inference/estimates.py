@@ -41,11 +41,6 @@ class Estimates:
     warnings: tuple[str, ...] = ()
     """When the answer is not to be trusted, why."""
 
-    @property
-    def joint(self) -> Floats:
-        """P(Y_i ≠ y_i and φ(w[Y_i ← y_i]) | ¬φ(w)): the figure "parallel-psi" as printed."""
-        return np.asarray(self.ps * self.p_wrong)
-
 
 @dataclass(frozen=True, eq=False)
 class Tails:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
-from psidebug.errors import LearnerMismatch
-from psidebug.intake.answers import read_answers
+from psidebug.errors import InvalidAnnotations, LearnerMismatch
 from psidebug.intake.mixed import NAMES, learner_for
 from psidebug.intake.plan import Plan, plan_for
+from psidebug.intake.read import read_table
 from psidebug.intake.splits import Part, Roles, feature_names, ids_of, metadata_like, metadata_of, read_parts
+from psidebug.task.annotations import ANNOTATOR, LABEL, ROW
 from psidebug.task.tables import as_table
 
 File = str | PathLike[str]
@@ -114,11 +116,51 @@ def inputs_from(
         "ignored": list(roles.ignored),
         "learner": learner if model is None else "given",
     }
-    if annotations is None:
-        return Inputs(made, *parts, roles, features, kept, built, source)
-    answers = read_answers(annotations, roles, ids=ids_of(parts[0], roles), labels=parts[0].labels)
-    source["annotations"] = Path(annotations).name
+    answers = None
+    if annotations is not None:
+        answers = _answers(annotations, roles, ids=ids_of(parts[0], roles), labels=parts[0].labels)
+        source["annotations"] = Path(annotations).name
     return Inputs(made, *parts, roles, features, kept, built, source, answers)
+
+
+def _answers(path: File, roles: Roles, *, ids: Sequence[Any] | None, labels: Sequence[Any]) -> Any:
+    """What annotators said: a long table (id, annotator, label) or a wide one (id, then a column for each annotator).
+
+    The id column is named as in the training file, or ``row``; so is the label column of a long table, or ``label``.
+    Without an id column a wide table has the order of the training file. Ids and answers are written like the ids and
+    labels of the training file.
+    """
+    known = [name for name in (roles.id, ROW) if name is not None]
+    table = read_table(path, as_text=known)
+    names = table.column_names
+    own = next((name for name in known if name in names), None)
+    answer = next((name for name in (roles.label, LABEL) if name in names), None)
+    if ANNOTATOR in names and answer is not None and own is None:
+        raise InvalidAnnotations(
+            f"{path} has a column {ANNOTATOR!r} but none that names the row: call it {known[0]!r}, with the ids of the "
+            f"training rows{'' if roles.id else ', or their positions from 0'}."
+        )
+    columns = {} if own is None else {ROW: _ids(table[own].to_pylist(), ids)}
+    if ANNOTATOR in names and answer is not None:
+        columns |= {ANNOTATOR: table[ANNOTATOR].to_pylist(), LABEL: _like(table[answer], labels)}
+    else:
+        columns |= {name: _like(table[name], labels) for name in names if name != own}
+    return pa.table(columns)
+
+
+def _ids(values: list[Any], ids: Sequence[Any] | None) -> list[Any]:
+    """As numbers where those of the training file are; positions where it has none."""
+    if ids is not None and not isinstance(ids[0], int):
+        return values
+    return [int(each) if isinstance(each, str) and each.lstrip("-").isdigit() else each for each in values]
+
+
+def _like(column: Any, labels: Sequence[Any]) -> list[Any]:
+    """As texts where the labels of the training file are."""
+    values: list[Any] = column.to_pylist()
+    if not isinstance(labels[0], str):
+        return values
+    return [each if each is None else str(each) for each in values]
 
 
 def _place_of(train: File) -> dict[str, str]:

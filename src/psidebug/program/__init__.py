@@ -1,1 +1,1 @@
-"""Probabilistic programs as data: statements, the paper's programs, an interpreter over many worlds at once."""
+"""Probabilistic programs as data: statements, the paper's question as one, an interpreter over many worlds at once."""

@@ -12,7 +12,6 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from psidebug.errors import InvalidPrior
 from psidebug.priors import Floats, Prior
 
 Array = npt.NDArray[Any]
@@ -26,39 +25,12 @@ class Distribution(Protocol):
     @property
     def about_index(self) -> bool:
         """Whether it depends on the index i."""
-        ...
 
     def support_size(self, index: int | None) -> float:
         """Number of values of positive probability; ∞ where floating point cannot hold it."""
-        ...
 
     def support(self, index: int | None) -> Iterator[tuple[Array, Floats]]:
         """Every value of positive probability with its probability, in blocks."""
-        ...
-
-
-@dataclass(frozen=True)
-class Bernoulli:
-    """1 with probability ``mean``, else 0."""
-
-    mean: float
-    about_index = False
-
-    def __post_init__(self) -> None:
-        if not 0.0 <= self.mean <= 1.0:
-            raise InvalidPrior(f"Bernoulli({self.mean}) is no distribution: the mean is a probability.")
-
-    def support_size(self, index: int | None) -> int:
-        """Two, or one for a coin that always falls the same way."""
-        return sum(p > 0 for p in (1.0 - self.mean, self.mean))
-
-    def support(self, index: int | None) -> Iterator[tuple[Array, Floats]]:
-        """False and True."""
-        values, probabilities = np.array([False, True]), np.array([1.0 - self.mean, self.mean])
-        yield values[probabilities > 0], probabilities[probabilities > 0]
-
-    def __str__(self) -> str:
-        return f"Bernoulli({self.mean:g})"
 
 
 @dataclass(frozen=True, eq=False)

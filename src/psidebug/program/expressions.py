@@ -98,18 +98,6 @@ class Variable(Expression):
 
 
 @dataclass(frozen=True)
-class Constant(Expression):
-    """The same number in every world."""
-
-    value: float
-    shown = "{value:g}"
-
-    def evaluate(self, state: State) -> Array:
-        """The number, once per world."""
-        return np.full(len(state.worlds), self.value)
-
-
-@dataclass(frozen=True)
 class Negation(Expression):
     """¬e."""
 
@@ -119,34 +107,6 @@ class Negation(Expression):
     def evaluate(self, state: State) -> Array:
         """Negation."""
         return np.asarray(~self.part.evaluate(state).astype(bool))
-
-
-@dataclass(frozen=True)
-class AnyOf(Expression):
-    """e₁ ∨ e₂ ∨ …."""
-
-    parts: tuple[Expression, ...]
-
-    def evaluate(self, state: State) -> Array:
-        """Disjunction."""
-        return np.asarray(np.logical_or.reduce([part.evaluate(state).astype(bool) for part in self.parts]))
-
-    def __str__(self) -> str:
-        return " ∨ ".join(map(str, self.parts))
-
-
-@dataclass(frozen=True)
-class Pair(Expression):
-    """(e₁, e₂, …): several values returned together, along a second axis."""
-
-    parts: tuple[Expression, ...]
-
-    def evaluate(self, state: State) -> Array:
-        """The values side by side."""
-        return np.column_stack([part.evaluate(state) for part in self.parts])
-
-    def __str__(self) -> str:
-        return ", ".join(map(str, self.parts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,9 +159,8 @@ class Learned(Expression):
 
     learner: Learner
     labels: str
-    name: str = "𝒜"
     variables_in = ("labels",)
-    shown = "{name}(Γ)"
+    shown = "𝒜(Γ)"
 
     def evaluate(self, state: State) -> Array:
         """Margins in each world."""

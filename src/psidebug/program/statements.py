@@ -82,8 +82,8 @@ class Program:
     statements: tuple[Statement, ...]
 
     def __str__(self) -> str:
-        lines = enumerate(_lines(self.statements), start=1)
-        return "\n".join([self.title, *(f"{number}:  {line}" for number, line in lines)])
+        lines = (f"{'  ' * depth}{each}" for depth, each in _each(self.statements))
+        return "\n".join([self.title, *(f"{number}:  {line}" for number, line in enumerate(lines, start=1))])
 
     @property
     def shared(self) -> tuple[Statement, ...]:
@@ -96,19 +96,12 @@ class Program:
     @property
     def samples(self) -> tuple[Sample, ...]:
         """All sample statements, those inside conditionals included."""
-        return tuple(_samples(self.statements))
+        return tuple(each for _, each in _each(self.statements) if isinstance(each, Sample))
 
 
-def _samples(statements: tuple[Statement, ...]) -> Iterator[Sample]:
+def _each(statements: tuple[Statement, ...], depth: int = 0) -> Iterator[tuple[int, Statement]]:
+    """Every statement with its depth, those inside conditionals included."""
     for statement in statements:
-        if isinstance(statement, Sample):
-            yield statement
-        elif isinstance(statement, If):
-            yield from _samples(statement.body)
-
-
-def _lines(statements: tuple[Statement, ...], indent: str = "") -> Iterator[str]:
-    for statement in statements:
-        yield f"{indent}{statement}"
+        yield depth, statement
         if isinstance(statement, If):
-            yield from _lines(statement.body, indent + "  ")
+            yield from _each(statement.body, depth + 1)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import fields, is_dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
 from psidebug.errors import InvalidPrior
 from psidebug.priors import Prior
 from psidebug.program.distributions import Alternative, Labels
-from psidebug.program.expressions import Expression, LabelDiffers, Learned, Learner, LogRatio, Variable
+from psidebug.program.expressions import LabelDiffers, LogRatio, Variable
 from psidebug.program.statements import Factor, Intervene, Let, Observe, Program, Sample, Statement
 
 
@@ -33,15 +31,6 @@ def reuse_samples(program: Program) -> Program:
             statements.extend([*waiting, statement])
             waiting = []
     return replace(program, statements=(*statements, *waiting))
-
-
-def replace_learner(program: Program, graybox: Learner, name: str = "Â") -> Program:
-    """The learner 𝒜 replaced by its gray box Â; the meaning is unchanged where both give the same symptom."""
-
-    def swapped(expression: Expression) -> Expression:
-        return replace(expression, learner=graybox, name=name) if isinstance(expression, Learned) else expression
-
-    return replace(program, statements=tuple(_rewritten(statement, swapped) for statement in program.statements))
 
 
 def tilt_prior(program: Program, drawn_from: Prior) -> Program:
@@ -100,13 +89,3 @@ def _unused(name: str, program: Program) -> str:
     while name in taken:
         name += "′"
     return name
-
-
-def _rewritten(node: Any, change: Callable[[Expression], Expression]) -> Any:
-    """A statement or expression with ``change`` applied to every expression inside it."""
-    if isinstance(node, tuple):
-        return tuple(_rewritten(part, change) for part in node)
-    if not isinstance(node, Statement | Expression) or not is_dataclass(node):
-        return node
-    changed = replace(node, **{field.name: _rewritten(getattr(node, field.name), change) for field in fields(node)})
-    return change(changed) if isinstance(changed, Expression) else changed

@@ -8,8 +8,10 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from psidebug.findings import ErrorRate, Findings, LabelFindings, Predictions, Verification
+from psidebug.findings.effects import ErrorRate, Verification
+from psidebug.findings.findings import Findings, LabelFindings, Predictions
 from psidebug.task.labels import Encoding
+from psidebug.task.tables import plain_text
 
 Plain = dict[str, Any]
 """Only what JSON can hold."""
@@ -31,11 +33,6 @@ def plain(value: Any) -> Any:
         return value
     text = plain_text(str(value))
     return text if len(text) <= LONGEST_LABEL else f"{text[:LONGEST_LABEL]}…"
-
-
-def plain_text(text: str) -> str:
-    """Text that is valid UTF-8: half of a surrogate pair is shown as its number."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def records(frame: Any) -> list[Plain]:
@@ -107,19 +104,15 @@ def curve_of(findings: Findings) -> Plain | None:
     points = []
     for place, point in enumerate(curve.points):
         effect = point.verified
-        low, high = effect.test_after.interval
         line = {
             "corrected": point.corrected,
             "ps": None if point.corrected == 0 else plain(point.ps),
             "p_wrong": None if point.corrected == 0 else plain(point.p_wrong),
-            "test": effect.test_after.rate,
-            "test_low": low,
-            "test_high": high,
+            **_with_interval("test", effect.test_after),
             "chosen": place == curve.chosen,
         }
         if effect.validation_after is not None:
-            low, high = effect.validation_after.interval
-            line |= {"validation": effect.validation_after.rate, "validation_low": low, "validation_high": high}
+            line |= _with_interval("validation", effect.validation_after)
         points.append(line)
     chosen = curve.points[curve.chosen]
     return {
@@ -128,6 +121,11 @@ def curve_of(findings: Findings) -> Plain | None:
         "tau": None if chosen.corrected == 0 else plain(chosen.ps),
         "reported": plain(curve.reported),
     }
+
+
+def _with_interval(name: str, rate: ErrorRate) -> Plain:
+    low, high = rate.interval
+    return {name: rate.rate, f"{name}_low": low, f"{name}_high": high}
 
 
 def distribution_of(labels: LabelFindings) -> list[Plain]:

@@ -14,8 +14,8 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from psidebug.files import write_whole
-from psidebug.findings import Findings
 from psidebug.findings.effects import counted
+from psidebug.findings.findings import Findings
 from psidebug.report.plots import plots_of
 from psidebug.report.summary import Summary, summarise
 from psidebug.task.data import Data
@@ -70,7 +70,7 @@ def _digest(text: str) -> str:
 def _environment() -> Environment:
     environment = environment_of(PackageLoader("psidebug.report"))
     environment.globals |= {"policy": policy, "VEGA": VEGA}
-    environment.filters |= {"number": _number, "chance": _chance, "signed": _signed, "moment": _moment}
+    environment.filters |= {"number": _number, "chance": _chance, "moment": _moment}
     return environment
 
 
@@ -95,11 +95,6 @@ def _rate(value: float | None) -> str:
 def _number(value: float | None) -> str:
     """A gain in nats."""
     return "–" if value is None else f"{value:+.1f}".replace("-", "−")
-
-
-def _signed(value: float) -> str:
-    """A change of an error rate."""
-    return f"{value:+.3f}".replace("-", "−")
 
 
 def _chance(value: float | None) -> str:

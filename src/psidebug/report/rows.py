@@ -14,7 +14,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from psidebug.display import Display
-from psidebug.findings import Findings
+from psidebug.findings.findings import Findings
 from psidebug.report.cells import Cell, Order, cells_of
 from psidebug.report.distinctive import is_constant, telling_words, worth_of_column, worth_of_entries
 from psidebug.report.pictures import Range, picture_of_array, picture_of_file, spread_of

@@ -9,15 +9,8 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from psidebug.findings import Causes, Findings, Predictions
-from psidebug.findings.frames import (
-    annotators_frame,
-    ask_again_frame,
-    explanations_frame,
-    repairs_frame,
-    slices_frame,
-    suspects_frame,
-)
+from psidebug.findings import frames
+from psidebug.findings.findings import Causes, Findings, Predictions
 from psidebug.report.effects import (
     Plain,
     confusion_of,
@@ -27,11 +20,11 @@ from psidebug.report.effects import (
     errors_of,
     fidelity_of,
     plain,
-    plain_text,
     records,
 )
 from psidebug.report.rows import Part, RowView, views
 from psidebug.task.data import Data
+from psidebug.task.tables import plain_text
 
 SCHEMA = 3
 """Version of the summary's form; it rises when a field changes its meaning."""
@@ -109,14 +102,14 @@ def summarise(
         },
         effect=effect_of(findings),
         errors=errors_of(findings),
-        repairs=records(repairs_frame(findings)),
+        repairs=records(frames.repairs_frame(findings)),
         slices=_slices(findings),
         bugs=told,
         unexplained=findings.unexplained if told and not any(each["causes"] for each in told) else None,
         curve=curve_of(findings),
         distribution=distribution_of(findings.labels),
         confusion=confusion_of(predictions, findings.encoding),
-        explanations=records(explanations_frame(findings)),
+        explanations=records(frames.explanations_frame(findings)),
         fidelity=fidelity_of(findings),
         suspects=shown.suspects(suspects, rows=rows),
         suspects_in_all=len(findings.labels.order),
@@ -138,7 +131,7 @@ def summarise(
 
 def _slices(findings: Findings) -> list[Plain]:
     """``proved`` are those of the correction."""
-    found = records(slices_frame(findings))
+    found = records(frames.slices_frame(findings))
     for line, one in zip(found, findings.slices, strict=True):
         line |= {"condition": plain_text(one.condition), "proved": one.proved}
     return found
@@ -151,9 +144,9 @@ def _annotators(findings: Findings) -> Plain | None:
     return {
         "answers": len(found.answers),
         "rows": int(found.answers.answered.sum()),
-        "annotators": records(annotators_frame(findings))[:ANNOTATORS],
+        "annotators": records(frames.annotators_frame(findings))[:ANNOTATORS],
         "in_all": len(found.names),
-        "ask_again": records(ask_again_frame(findings))[:ASKED],
+        "ask_again": records(frames.ask_again_frame(findings))[:ASKED],
         "asked_in_all": len(found.ask_rows),
     }
 
@@ -183,7 +176,7 @@ class _RowsOfThePage:
 
     def suspects(self, most: int, *, rows: bool) -> list[Plain]:
         """The first suspects, with their rows if there is room for them."""
-        first = nw.from_native(suspects_frame(self.findings), eager_only=True).head(most)
+        first = nw.from_native(frames.suspects_frame(self.findings), eager_only=True).head(most)
         found = records(first.to_native())
         if rows:
             order = self.findings.labels.order[:most]

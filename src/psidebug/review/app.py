@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import mimetypes
 from collections.abc import Awaitable, Callable
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import Any
 
@@ -21,7 +21,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from psidebug.errors import OutputError, PsiError, UsedKey
-from psidebug.exports import training_set
+from psidebug.exports.suspects import training_set
 from psidebug.review.desk import Desk
 from psidebug.review.handlers import Changes, Reads
 from psidebug.review.login import Entrance
@@ -73,8 +73,8 @@ def routes(desk: Desk, gate: Gate, address: Address) -> list[Route]:
     }
     changed: dict[str, Callable[[Request, Any], dict[str, Any]]] = {
         "/verdict": changes.decide,
-        "/undo": changes.undo,
-        "/redo": changes.redo,
+        "/undo": partial(changes.step_back, "undo"),
+        "/redo": partial(changes.step_back, "redo"),
         "/bulk": changes.bulk,
         "/begin": changes.begin,
         "/import": changes.take_in,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from psidebug.exports import Decision, corrected_file, label_studio_config, label_studio_tasks
-from psidebug.exports.corrected import NAMES, training_file
+from psidebug.exports.corrected import NAMES, Decision, corrected_file, training_file
+from psidebug.exports.suspects import label_studio_config, label_studio_tasks
 from psidebug.review.exchange import log_lines
 from psidebug.review.verdicts import DECIDED, Verdict
 from psidebug.store import Run

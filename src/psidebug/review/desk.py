@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from psidebug.errors import OutputError, PsiError, UnknownOption, UnknownRow, UnreadableRun
-from psidebug.findings import Verification
+from psidebug.findings.effects import Verification
 from psidebug.review.queue import Filter, Queue
 from psidebug.review.security import Visitor
 from psidebug.review.similar import Similar

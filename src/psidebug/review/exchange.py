@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from psidebug.errors import InvalidVerdicts, UnknownOption
-from psidebug.exports import training_set
-from psidebug.findings import Findings
+from psidebug.exports.suspects import training_set
+from psidebug.findings.findings import Findings
 from psidebug.review.imported import Imported, Rows, record_of, refuse
 from psidebug.review.studio import from_label_studio
 from psidebug.review.verdicts import Event, Ledger, Verdict

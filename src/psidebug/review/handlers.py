@@ -119,17 +119,10 @@ class Changes:
         )
         return {"said": f"{counted(count, 'row')}: {pages.STATE_NAMES.get(action, action)}"}
 
-    def undo(self, request: Request, sent: Any) -> dict[str, Any]:
-        """Undo the last step of this browser."""
-        return self._stepped(request, sent, "undo", "undone")
-
-    def redo(self, request: Request, sent: Any) -> dict[str, Any]:
-        """Redo the step that was undone last."""
-        return self._stepped(request, sent, "redo", "redone")
-
-    def _stepped(self, request: Request, sent: Any, kind: str, done: str) -> dict[str, Any]:
-        who, step_back = visitor_of(request), getattr(self.desk.store, kind)
-        number = step_back(reviewer=who.name, browser=who.browser, key=key_of(sent))
+    def step_back(self, kind: str, request: Request, sent: Any) -> dict[str, Any]:
+        """``undo`` the last step of this browser, or ``redo`` the step that was undone last."""
+        who, act, done = visitor_of(request), getattr(self.desk.store, kind), {"undo": "undone", "redo": "redone"}[kind]
+        number = act(reviewer=who.name, browser=who.browser, key=key_of(sent))
         if number is None:
             return {"said": f"nothing to {kind}", "nothing": True}
         with self.desk.lock:

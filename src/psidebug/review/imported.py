@@ -10,7 +10,7 @@ from typing import Any
 
 from psidebug.errors import InvalidVerdicts
 from psidebug.exports.table_files import plain
-from psidebug.findings import Findings
+from psidebug.findings.findings import Findings
 from psidebug.review.verdicts import ACTIONS, DECIDED, LONG_AGO, Verdict, checked_comment, checked_name, moment
 from psidebug.store.values import as_json, from_json
 

@@ -24,20 +24,6 @@ MOST_WAITING = 20
 """Login attempts that may wait in line."""
 YEAR = 365 * 24 * 3600
 
-# Not a redirect: that would count as cross-site, and the browser would not send the strict cookie.
-LET_IN = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="refresh" content="0;url=/">
-<title>Psi review</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="/static/review.css">
-</head>
-<body class="login"><main><p><a href="/">Open the review</a></p></main></body>
-</html>
-"""
-
 
 class Entrance:
     """The addresses that open or change a session."""
@@ -59,7 +45,8 @@ class Entrance:
             return PlainTextResponse(
                 "This link is invalid or already used. Open the link that psi review printed last.", 403
             )
-        return self._with_cookies(HTMLResponse(LET_IN), session, secret)
+        # Not a redirect: that would count as cross-site, and the browser would not send the strict cookie.
+        return self._with_cookies(HTMLResponse(pages.render("let_in.html")), session, secret)
 
     def login_page(self, request: Request) -> Response:
         """The page that asks for the password."""

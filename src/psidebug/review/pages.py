@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from jinja2 import Environment, PackageLoader
 
-from psidebug.findings import Findings
+from psidebug.findings.findings import Findings
 from psidebug.report.page import environment_of
 from psidebug.report.plots import CONFIG, nominal, quantitative
 from psidebug.report.rows import views
@@ -96,8 +96,8 @@ def queue(desk: Desk, wanted: Filter, at: int | None, visitor: Visitor) -> dict[
         "done": total - left,
         "state_names": STATE_NAMES,
         "seen": ledger.seen,
-        "can_undo": ledger.next_undo(visitor.browser) is not None,
-        "can_redo": ledger.next_redo(visitor.browser) is not None,
+        "can_undo": ledger.next_to("undo", visitor.browser) is not None,
+        "can_redo": ledger.next_to("redo", visitor.browser) is not None,
         "reviewer": visitor.name,
     }
 

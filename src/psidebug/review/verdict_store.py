@@ -113,8 +113,7 @@ class Store:
             if (known := self._repeated(key, kind)) is not None:
                 return known[1]
             self._catch_up()
-            ledger, owner = self._ledger, browser or reviewer
-            target = ledger.next_undo(owner) if kind == "undo" else ledger.next_redo(owner)
+            target = self._ledger.next_to(kind, browser or reviewer)
             if target is not None:
                 self._insert(kind, reviewer, key, now(), target, _of(browser))
             return target

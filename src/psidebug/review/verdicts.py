@@ -149,13 +149,9 @@ class Ledger:
         """The verdicts of one step, also of an undone one; empty for other events."""
         return self._steps.get(number, ())
 
-    def next_undo(self, owner: str) -> int | None:
-        """Number of the step that this browser, or reviewer, would undo."""
-        return next(reversed(self._done.get(owner, [])), None)
-
-    def next_redo(self, owner: str) -> int | None:
-        """Number of the step that this browser, or reviewer, would redo."""
-        return next(reversed(self._undone.get(owner, [])), None)
+    def next_to(self, kind: str, owner: str) -> int | None:
+        """Number of the step that this browser, or reviewer, would ``undo`` or ``redo``."""
+        return next(reversed((self._done if kind == "undo" else self._undone).get(owner, [])), None)
 
     def _stand(self, number: int) -> None:
         for verdict in self._steps[number]:

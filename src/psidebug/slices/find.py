@@ -37,7 +37,7 @@ class Searchable:
     """Rows that a slice must have."""
 
 
-def searchable(task: Task, *, least: int = policy.LEAST_ROWS_OF_A_SLICE) -> Searchable:
+def searchable(task: Task, *, least: int = policy.LEAST_ROWS) -> Searchable:
     """What :func:`slices_by_score` searches; it does not depend on the labels."""
     rows = searched_rows(task)
     metadata = None if task.data.metadata is None else take(task.data.metadata, rows)
@@ -62,7 +62,7 @@ def slices_by_score(task: Task, scores: Floats, *, most: int, within: Searchable
     return _ordered([each for each in found if len(each.members) >= least])
 
 
-def slices_by_label_share(task: Task, *, most: int, least: int = policy.LEAST_ROWS_OF_A_SLICE) -> list[Slice]:
+def slices_by_label_share(task: Task, *, most: int, least: int = policy.LEAST_ROWS) -> list[Slice]:
     """Conditions on the features × given label with the largest surplus of that label in training, best first."""
     rows, held = searched_rows(task), np.arange(len(task.test))[:MOST_TEST_ROWS]
     atoms = atoms_of_both(take(task.train.features, rows), take(task.test.features, held), least=least)

@@ -80,7 +80,7 @@ def beam_search(score: Score, most: int) -> tuple[list[Found], int]:
     everything = Found((), frozenset(), score.given, np.flatnonzero(score.own), 0.0)
     looked = score.alone.looked
     level = found = distinct(_extended(score, everything, score.alone, policy.BEAM * count), count, rows)
-    for _ in range(policy.MOST_CONDITIONS - 1):
+    for _ in range(policy.MOST_PARTS - 1):
         longer: list[Found] = []
         for parent in level[: policy.BEAM]:
             scored = score.within(parent)
@@ -119,7 +119,7 @@ def distinct(found: list[Found], most: int, rows: int) -> list[Found]:
             if other.given != each.given:
                 continue
             sizes = len(other.members), len(each.members)
-            if both >= policy.SAME_RANGE * (min(sizes) if other.about == each.about else sum(sizes) - both):
+            if both >= policy.MAJORITY * (min(sizes) if other.about == each.about else sum(sizes) - both):
                 break
         else:
             marks[len(kept), each.members] = True

@@ -264,20 +264,17 @@ class RunFiles:
             test=LabelledSet(self._features("test"), found.predictions.labels),
             validation=validation,
             rows=found.labels.rows,
-            metadata=self._features_if_any("metadata"),
+            metadata=self._features("metadata") if self.has("metadata") else None,
             given_labels=self._given_labels(self._codes(labels, "came") if known else found.labels.given),
             sample_weight=labels["weight"].to_numpy() if "weight" in labels.column_names else None,
             known=labels["known"].to_numpy() if known else None,
             came=self._codes(labels, "came") if known else None,
             annotations=None if found.annotators is None else found.annotators.answers,
-            test_metadata=self._features_if_any("test_metadata"),
+            test_metadata=self._features("test_metadata") if self.has("test_metadata") else None,
         )
 
     def _features(self, name: str) -> Any:
         return restored(self.table(name), self.record["data"]["forms"][name])
-
-    def _features_if_any(self, name: str) -> Any:
-        return self._features(name) if self.has(name) else None
 
     def _given_labels(self, came: Codes) -> Any:
         """The labels as they were given."""

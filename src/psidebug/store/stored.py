@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import scipy.sparse as sp
 
 from psidebug.store.values import Json, as_json, column, from_json, table_of, values_at
-from psidebug.task.tables import Table, is_frame
+from psidebug.task.tables import Table, is_frame, objects_of
 
 INDEX = "index"
 """The column of a pandas index that is more than a count of the rows; it comes last."""
@@ -46,7 +46,7 @@ def restored(table: Any, form: Json) -> Table:
             row, column_, value = (each.to_numpy() for each in table.columns)
             return make((value, (row, column_)), shape=tuple(form["shape"]))
         case "text":
-            return _objects(values_at(table, 0))
+            return objects_of(values_at(table, 0))
         case "numpy":
             matrix = np.empty((table.num_rows, table.num_columns), dtype=form["dtype"])
             for index in range(table.num_columns):
@@ -124,7 +124,7 @@ def _restored_pandas(table: Any, form: Json) -> Any:
             known = pd.Index([from_json(each) for each in note["categories"]], dtype=note["of"])
             values: Any = pd.Categorical(values_at(table, place), categories=known, ordered=note["ordered"])
         elif note["dtype"] == "object":
-            values = pd.Series(_objects(values_at(table, place)), dtype=object)  # said, else pandas looks for texts
+            values = pd.Series(objects_of(values_at(table, place)), dtype=object)  # said, else pandas looks for texts
         else:
             values = _of_dtype(table.column(place), note["dtype"])
         series.append(pd.Series(values))
@@ -198,7 +198,3 @@ def _of_array(name: str, values: Any) -> tuple[Any, Any]:
         array = pa.array(np.ascontiguousarray(values))
         return pa.field(name, array.type), array
     return column(name, list(values) if values.dtype.kind in "mM" else values.tolist(), text=True)
-
-
-def _objects(values: list[Any]) -> Any:
-    return np.fromiter(values, dtype=object, count=len(values))

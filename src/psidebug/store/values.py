@@ -152,8 +152,7 @@ def column(name: str, values: Iterable[Any], *, text: bool = False) -> tuple[Any
 
 def values_of(table: Any, name: str) -> list[Any]:
     """The values of a column, as they were given to :func:`column`."""
-    index = table.schema.get_field_index(name)
-    return values_at(table, index)
+    return values_at(table, table.schema.get_field_index(name))
 
 
 def values_at(table: Any, index: int) -> list[Any]:

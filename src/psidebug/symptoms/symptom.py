@@ -34,11 +34,9 @@ class Changes(Protocol):
 
     def margins(self, world: int, margins: Margins, /) -> Margins:
         """Margins (N, points, K-1) after each change to one world, whose margins (points, K-1) are given."""
-        ...
 
     def errors(self, margins: Margins, points: npt.NDArray[np.intp], /) -> npt.NDArray[np.intp]:
         """How many of these points are misclassified after each change to each world, shape (worlds, N)."""
-        ...
 
 
 class Symptom(ABC):

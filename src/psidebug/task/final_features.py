@@ -43,23 +43,10 @@ from psidebug.task.learner import Classifier, final_step, fresh, scores, seeded
 from psidebug.task.tables import Table
 
 LABEL_FREE = (
-    Binarizer,
-    CountVectorizer,
-    HashingVectorizer,
-    MaxAbsScaler,
-    MinMaxScaler,
-    MissingIndicator,
-    Normalizer,
-    OneHotEncoder,
-    OrdinalEncoder,
-    PolynomialFeatures,
-    RobustScaler,
-    SimpleImputer,
-    StandardScaler,
-    TfidfTransformer,
-    TfidfVectorizer,
-    VarianceThreshold,
-)
+    Binarizer, CountVectorizer, HashingVectorizer, MaxAbsScaler, MinMaxScaler, MissingIndicator, Normalizer,
+    OneHotEncoder, OrdinalEncoder, PolynomialFeatures, RobustScaler, SimpleImputer, StandardScaler, TfidfTransformer,
+    TfidfVectorizer, VarianceThreshold,
+)  # fmt: skip
 """Deterministic, and blind to y."""
 
 

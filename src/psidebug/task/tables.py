@@ -203,7 +203,7 @@ def _column(series: nw.Series[Any]) -> Column:
         dates = (series.dt.replace_time_zone(None) if zoned else series).to_numpy()
         if dates.dtype.kind == "M":
             return Column(name, dates)
-    return Column(name, _narrowed(_objects(series.to_list())))
+    return Column(name, _narrowed(objects_of(series.to_list())))
 
 
 def _narrowed(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -238,14 +238,14 @@ def _plain(values: Sequence[Any] | npt.NDArray[Any], keeps_objects: bool) -> Any
     array = np.asarray(values)
     if array.dtype.kind not in "UO":
         return array
-    plain = [_unicode(value) if isinstance(value, str) else value for value in array.tolist()]
+    plain = [plain_text(value) if isinstance(value, str) else value for value in array.tolist()]
     kinds = {type(value) for value in plain if value is not None}
     one_type = len(kinds) == 1 and issubclass(next(iter(kinds)), str | date)
-    return plain if keeps_objects or one_type else [None if v is None else _unicode(str(v)) for v in plain]
+    return plain if keeps_objects or one_type else [None if v is None else plain_text(str(v)) for v in plain]
 
 
-def _unicode(text: str) -> str:
-    """Text that every library can hold: half a character, as broken encodings leave it, is written as its number."""
+def plain_text(text: str) -> str:
+    """Text that every library and file can hold: half a character, as broken encodings leave it, as its number."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
@@ -268,7 +268,7 @@ def _recognised(features: Any, name: str) -> Table:
     if nw.dependencies.is_into_dataframe(features):
         return _readable(features, name)
     if nw.dependencies.is_into_series(features):
-        return _objects(nw.from_native(features, series_only=True).to_list())
+        return objects_of(nw.from_native(features, series_only=True).to_list())
     if isinstance(features, list | tuple):
         return _from_sequence(features, name)
     if hasattr(features, "collect"):
@@ -281,7 +281,7 @@ def _recognised(features: Any, name: str) -> Table:
 
 def _from_sequence(features: Sequence[Any], name: str) -> Table:
     if all(isinstance(row, str) for row in features):
-        return _objects(features)
+        return objects_of(features)
     try:
         matrix = np.asarray(features)
         if matrix.dtype.kind in "US":  # numbers next to texts stay numbers
@@ -293,7 +293,8 @@ def _from_sequence(features: Sequence[Any], name: str) -> Table:
     return _recognised(matrix, name)
 
 
-def _objects(values: Sequence[Any]) -> npt.NDArray[Any]:
+def objects_of(values: Sequence[Any]) -> npt.NDArray[Any]:
+    """The values as they are, in an array."""
     return np.fromiter(values, dtype=object, count=len(values))
 
 

@@ -9,8 +9,6 @@ with the class weight ω_a(y): κ_y, except one-against-rest, where only the pos
 
     probabilities   p_ia (n, F)
     losses          weighted loss of each row (n,)
-    targets         τ_a(y_i) (n, F)
-    weights         ω_a(y_i) (n, F) or (n, 1)
     curved          ∂²ℓ/∂z∂z · scores for scores (n, …, F), without the weights ω
     forces          Σ_a pull_ia ω_a(k) (τ_a(k) - p_ia) for every class k (n, K): a label's pull against the gradient
     surprise        2 (1 - p_i(y_i)), the paper's weight of a label's flip (n, F) or (n, 1)
@@ -19,6 +17,7 @@ with the class weight ω_a(y): κ_y, except one-against-rest, where only the pos
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import expit, log_softmax, softmax
@@ -28,17 +27,29 @@ from psidebug.task.labels import Codes
 
 
 @dataclass(frozen=True, eq=False)
-class Multinomial:
-    """p_ik = exp z_ik / Σ_l exp z_il: K ≥ 3 free classes with one Hessian."""
-
+class _OfClasses:
     classes: int
     class_weight: Floats
-    coupled: bool = True
+    coupled: ClassVar[bool]
 
     @property
     def free(self) -> int:
-        """K."""
-        return self.classes
+        """F: K, or 1 for the one sigmoid of two classes."""
+        return self.classes if self.coupled or self.classes > 2 else 1
+
+    def targets(self, labels: Codes) -> Floats:
+        """τ_a(y_i) (n, F): one-hot labels, of two classes [y = 1]."""
+        return np.eye(self.classes)[:, self.classes - self.free :][labels]
+
+    def weights(self, labels: Codes) -> Floats:
+        """ω_a(y_i) = κ_y for all classes, (n, 1)."""
+        return self.class_weight[labels][:, None]
+
+
+class Multinomial(_OfClasses):
+    """p_ik = exp z_ik / Σ_l exp z_il: K ≥ 3 free classes with one Hessian."""
+
+    coupled = True
 
     def probabilities(self, scores: Floats) -> Floats:
         """Softmax over the classes."""
@@ -48,14 +59,6 @@ class Multinomial:
         """-κ_y log p_i(y)."""
         chosen = log_softmax(scores, axis=1)[np.arange(len(labels)), labels]
         return np.asarray(-self.class_weight[labels] * chosen)
-
-    def targets(self, labels: Codes) -> Floats:
-        """One-hot labels."""
-        return np.eye(self.classes)[labels]
-
-    def weights(self, labels: Codes) -> Floats:
-        """κ_y for all classes."""
-        return self.class_weight[labels][:, None]
 
     def curved(self, probabilities: Floats, scores: Floats) -> Floats:
         """(diag p - p pᵀ) z."""
@@ -71,18 +74,10 @@ class Multinomial:
         return 2.0 * (1.0 - probabilities[np.arange(len(labels)), labels][:, None])
 
 
-@dataclass(frozen=True, eq=False)
-class Separate:
+class Separate(_OfClasses):
     """p_ia = h(z_ia), each free class on its own: two classes, or K classes one against the rest."""
 
-    classes: int
-    class_weight: Floats
-    coupled: bool = False
-
-    @property
-    def free(self) -> int:
-        """1 for two classes, else K."""
-        return 1 if self.classes == 2 else self.classes
+    coupled = False
 
     def probabilities(self, scores: Floats) -> Floats:
         """The sigmoid h of each score."""
@@ -92,12 +87,6 @@ class Separate:
         """Σ_a ω_a(y) (log(1 + exp z_ia) - τ_a(y) z_ia)."""
         losses = np.logaddexp(0.0, scores) - self.targets(labels) * scores
         return np.asarray((self.weights(labels) * losses).sum(axis=1))
-
-    def targets(self, labels: Codes) -> Floats:
-        """[y = 1], or one-hot labels."""
-        if self.free == 1:
-            return np.asarray(labels == 1, dtype=np.float64)[:, None]
-        return np.eye(self.classes)[labels]
 
     def weights(self, labels: Codes) -> Floats:
         """κ_y for two classes; against the rest only the positives of a class carry its weight."""

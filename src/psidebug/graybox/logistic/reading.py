@@ -29,9 +29,9 @@ WEIGHTED_COUNTS = "sample_weight" in inspect.signature(compute_class_weight).par
 
 def objective_of(model: Any, task: Task) -> Objective:
     """What the fitted model minimises on this task; :class:`UnsupportedLearner` for any other kind of model."""
-    for kind in type(model).__mro__:
-        if kind.__module__.startswith("sklearn.") and kind.__name__ in READERS:
-            return READERS[kind.__name__](model, task)
+    reader = _reader_of(model)
+    if reader is not None:
+        return reader(model, task)
     raise UnsupportedLearner(
         f"{type(model).__name__} is not a logistic model. The Newton and gradient gray boxes take scikit-learn's "
         f"{', '.join(READERS)}; for another learner use graybox='retrain'."
@@ -40,7 +40,12 @@ def objective_of(model: Any, task: Task) -> Objective:
 
 def supports(model: Any) -> bool:
     """Whether there is a reader for models of this class."""
-    return any(kind.__module__.startswith("sklearn.") and kind.__name__ in READERS for kind in type(model).__mro__)
+    return _reader_of(model) is not None
+
+
+def _reader_of(model: Any) -> Callable[[Any, Task], Objective] | None:
+    own = (kind.__name__ for kind in type(model).__mro__ if kind.__module__.startswith("sklearn."))
+    return next((READERS[name] for name in own if name in READERS), None)
 
 
 def _logistic_regression(model: Any, task: Task) -> Objective:

@@ -32,15 +32,14 @@ def profile(fitted: Fitted) -> Profile:
     train, test = fitted.leaves(model.apply, largest=largest)
     bags = _bags(fitted, learned)
     rate = model.learning_rate * ((columns - 1) / columns if columns > 1 else 1.0)
-    rounds, row = [], 0
+    rounds, leaves = [], zip(train, test, strict=True)
     for number, stage in enumerate(model.estimators_):
         trees = []
         for column, estimator in enumerate(stage):
             values = model.learning_rate * estimator.tree_.value[:, 0, 0]
-            tree = Tree(train[row], test[row], values, column, rate, l2=np.zeros(len(values)), bag=bags[number])
+            tree = Tree(*next(leaves), values, column, rate, l2=np.zeros(len(values)), bag=bags[number])
             _check_bag(tree, estimator.tree_, weighting.rows)
             trees.append(tree)
-            row += 1
         rounds.append(tuple(trees))
     start = _start(model, fitted.totals(weighting))
     loss = Sigmoid() if columns == 1 else Softmax()

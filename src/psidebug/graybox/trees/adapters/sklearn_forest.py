@@ -82,23 +82,16 @@ def _bags(fitted: Fitted, member: Any) -> list[Floats | None]:
     if class_weight is not None and not in_sample:
         by_class = fitted.weighting(class_weight)
         s = s * by_class.classes[fitted.codes]
-    uniform = _counts(np.random.RandomState(member.random_state).randint(0, count, drawn, dtype=np.int32), count)
-    bags = [uniform * s]
-    plain = np.random.RandomState(member.random_state).randint(0, count, drawn)
-    bags.append(_counts(plain, count) * s)
-    bags.append(_counts(np.random.RandomState(member.random_state).choice(count, drawn, p=s / s.sum()), count))
-    if not in_sample:
-        return list(bags)
-    balanced = []
-    for bag in bags:
-        sizes = np.bincount(fitted.codes, bag, fitted.classes)
-        weights = bag.sum() / (np.count_nonzero(sizes) * np.maximum(sizes, 1e-12))
-        balanced.append(bag * weights[fitted.codes])
-    return list(balanced)
-
-
-def _counts(indices: Any, count: int) -> Floats:
-    return np.bincount(indices, minlength=count).astype(np.float64)
+    streams = [np.random.RandomState(member.random_state) for _ in range(3)]
+    small, plain = streams[0].randint(0, count, drawn, dtype=np.int32), streams[1].randint(0, count, drawn)
+    bags: list[Floats | None] = []
+    for rows, weight in ((small, s), (plain, s), (streams[2].choice(count, drawn, p=s / s.sum()), 1.0)):
+        bag: Floats = np.bincount(rows, minlength=count).astype(np.float64) * weight
+        if in_sample:
+            sizes = np.bincount(fitted.codes, bag, fitted.classes)
+            bag = bag * (bag.sum() / (np.count_nonzero(sizes) * np.maximum(sizes, 1e-12)))[fitted.codes]
+        bags.append(bag)
+    return bags
 
 
 def _drawn(model: Any, count: int) -> int:

@@ -29,15 +29,14 @@ def profile(fitted: Fitted) -> Profile:
     weighting = fitted.weighting(model.class_weight, rows=fitted.rows * _learned_rows(fitted))
     columns = int(model.n_trees_per_iteration_)
     train, test = _leaves(fitted)
-    rounds, row = [], 0
+    rounds, leaves = [], zip(train, test, strict=True)
     for stage in model._predictors:
         trees = []
         for column, predictor in enumerate(stage):
             values = np.where(predictor.nodes["is_leaf"], predictor.nodes["value"], 0.0)
             trees.append(
                 Tree(
-                    train[row],
-                    test[row],
+                    *next(leaves),
                     values,
                     column,
                     float(model.learning_rate),
@@ -46,7 +45,6 @@ def profile(fitted: Fitted) -> Profile:
                     fixed=len(values) == 1,
                 )
             )
-            row += 1
         rounds.append(tuple(trees))
     value = np.asarray(model._baseline_prediction, dtype=np.float64).ravel()
     start = recognised(("log_odds",) if columns == 1 else ("centred",), value, fitted.totals(weighting))

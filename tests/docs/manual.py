@@ -1,4 +1,4 @@
-"""``python -m psidebug.cli.manual > docs/commands.md``: the manual page of all commands, from their own help."""
+"""``python -m tests.docs.manual > docs/commands.md``: the manual page of all commands, from their own help."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import inspect
 
 import click
 
-from psidebug.cli import COMMANDS, psi
 from psidebug.cli import settings as settings_module
+from psidebug.cli.group import COMMANDS, psi
 
 HEAD = """# Commands
 
-Generated from the help texts: `python -m psidebug.cli.manual > docs/commands.md`.
+Generated from the help texts: `python -m tests.docs.manual > docs/commands.md`.
 
 Results go to stdout, as text or with `--json` as [JSON](json.md). Errors go to stderr, and so does progress if stderr
 is a terminal. `-v` prints details and tracebacks, `-q` only errors. `NO_COLOR=1` turns colours off.
