@@ -144,7 +144,12 @@ def test_a_validation_set_vetoes(rows: Rows) -> None:
     """With validation labels that are all turned round, every repair does harm there."""
     apart = rows.X[rows.apart], LogisticRegression().fit(*rows.four[:2]).predict(rows.X[rows.apart])
     found = psidebug.debug(
-        LogisticRegression(), *rows.four, X_validation=apart[0], y_validation=apart[1], check_fidelity=False
+        LogisticRegression(),
+        *rows.four,
+        X_validation=apart[0],
+        y_validation=apart[1],
+        causes="labels",
+        check_fidelity=False,
     )
     frame = found.repairs
     assert frame["repair"][frame["chosen"]].tolist() == [AS_GIVEN], "it makes no error there, all others do"

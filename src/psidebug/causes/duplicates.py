@@ -19,18 +19,19 @@ from psidebug.task.data import Data
 def claims(data: Data, without: Collection[str] = ()) -> list[Claim]:
     """Rows with equal features, if pairs of them are more frequent within training than between the sets.
 
-    ``without`` some columns, in which something else is wrong.
+    Whether they are is asked ``without`` some columns, in which something else is wrong.
     """
+    _, group, sizes = np.unique(row_keys(data)[0], return_inverse=True, return_counts=True)
+    copies = len(data.train) - len(sizes)
     keys, test = row_keys(data, without)
-    _, group, sizes = np.unique(keys, return_inverse=True, return_counts=True)
-    copies = len(keys) - len(sizes)
+    of_kind = np.unique(keys, return_counts=True)[1]
     if copies < policy.LEAST_SHARE_OF_A_CODE * len(keys):
         return []
     values, tested = np.unique(test, return_counts=True)
     place = np.searchsorted(values, keys)
     place = np.clip(place, 0, len(values) - 1)
     between = float(tested[place][values[place] == keys].sum())
-    within = float((sizes * (sizes - 1) // 2).sum())
+    within = float((of_kind * (of_kind - 1) // 2).sum())
     inside_test = float((tested * (tested - 1) // 2).sum()) * 2 / max(len(test) - 1, 1)
     expected = (max(between / len(keys), inside_test / len(test)) * len(keys) + 1.0) * (len(keys) - 1) / 2 / len(test)
     if within < 3.0 * expected or poisson.sf(within, expected) > policy.CLEARLY_DIFFERENT:

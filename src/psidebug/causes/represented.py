@@ -23,7 +23,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 def claims(data: Data, columns: list[TwoSets]) -> list[Claim]:
-    """The kind of rows that lacks most, if it is clear."""
+    """The kind of rows that lacks most, if it is clear, by some columns."""
     size = data.encoding.size
     all_ = [np.bincount(each.codes, minlength=size).astype(float) for each in (data.train, data.test)]
     looked, found = 0, []

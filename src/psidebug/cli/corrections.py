@@ -106,6 +106,13 @@ def _show(output: Output, effect: Controls) -> None:
 @click.option("--verified", is_flag=True, help="Correct the labels that retraining proved wrong; the default.")
 @click.option("--reviewed", is_flag=True, help="Correct the labels that people corrected in 'psi review'.")
 @top_option("Correct the first N suspects, proved or not.")
+@click.option(
+    "--cause",
+    "causes",
+    metavar="NAME",
+    multiple=True,
+    help="Repair this in the training rows, as 'psi debug' named it (unit, missing_code, duplicates, …), not labels.",
+)
 @click.option("--overwrite", cls=FlagOnly, is_flag=True, help="Allow the output to replace the training file.")
 @click.option("--trace", is_flag=True, help="Add columns: given, corrected, verdict, reviewer, time.")
 @click.option("--weights", is_flag=True, help="Add a column weight: how likely each label is right, to train with.")
@@ -117,6 +124,7 @@ def apply(
     verified: bool,
     reviewed: bool,
     top: int | None,
+    causes: tuple[str, ...],
     overwrite: bool,
     trace: bool,
     weights: bool,
@@ -141,6 +149,10 @@ def apply(
         raise click.UsageError(
             f"{target} is the training file itself: choose another name, or --overwrite to lose the given labels."
         )
+    if causes:
+        _check_one(verified=verified, reviewed=reviewed, top=top, cause=causes)
+        _apply_causes(output, found, causes, target, kind, trace=trace)
+        return
     if reviewed:
         decisions = _verdicts(found)
     else:
@@ -160,6 +172,21 @@ def apply(
     corrected = sum(getattr(each, "label", each) != given[place] for place, each in decisions.items())
     said = f"{corrected} of {counted(rows, 'label')} corrected; written to {target}"
     wrote(output, target, said, rows=rows, corrected=corrected)
+
+
+def _apply_causes(output: Output, run: Run, causes: tuple[str, ...], target: Path, kind: str, *, trace: bool) -> None:
+    """Write the training rows with these repairs, and nothing else changed."""
+    from psidebug.diagnosis.repaired_rows import repaired_training_rows
+    from psidebug.exports.table_files import encoded, write_content
+
+    table, cells, dropped = repaired_training_rows(run.findings, run.data, causes, trace=trace)
+    content = encoded(table, kind)
+    if str(target) == "-":
+        click.echo(content if kind in ("parquet", "arrow") else content.decode("utf-8"), nl=False)
+        return
+    write_content(content, target)
+    said = f"{counted(cells, 'cell')} changed, {counted(dropped, 'row')} dropped; written to {target}"
+    wrote(output, target, said, rows=table.num_rows, cells=cells, dropped=dropped)
 
 
 def _is_training_file(target: Path, run: Run) -> bool:

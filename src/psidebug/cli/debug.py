@@ -67,6 +67,13 @@ table_type = click.Path(allow_dash=True, path_type=Path)
     show_default=True,
     help="Correct, retrain and diagnose again, at most this often.",
 )
+@click.option(
+    "--causes",
+    type=click.Choice(["all", "labels"]),
+    default="all",
+    show_default=True,
+    help="What may be wrong: rows, columns, test labels and the learner too, or training labels only.",
+)
 @seed_option
 @click.option(
     "--fail-above",
@@ -102,6 +109,7 @@ def debug(
     model: Path | None,
     trust_pickle: bool,
     rounds: int,
+    causes: str,
     seed: int,
     fail_above: float | None,
     report: Path | None,
@@ -140,7 +148,7 @@ def debug(
             )
         with _in_words_of_files(inputs.source), few_threads(len(inputs.train.labels)):
             _check_run(run, arguments, seed)
-            found = _diagnosed(inputs, arguments, rounds, seed, tick)
+            found = _diagnosed(inputs, arguments, rounds, causes, seed, tick)
         found = found.described(source=inputs.source, **about_test)
         tick("repairs", 0, 1)
         with few_threads(len(inputs.train.labels)):
@@ -193,7 +201,7 @@ def _check_run(run: Path, arguments: dict[str, Any], seed: int) -> None:
     check_run_place(run, fingerprint_of(Task.of(**arguments, seed=seed)) if exists else {})
 
 
-def _diagnosed(inputs: Inputs, arguments: dict[str, Any], rounds: int, seed: int, tick: Any) -> Diagnosis:
+def _diagnosed(inputs: Inputs, arguments: dict[str, Any], rounds: int, causes: Any, seed: int, tick: Any) -> Diagnosis:
     import psidebug
     from psidebug.cli.tables import counted
 
@@ -201,6 +209,7 @@ def _diagnosed(inputs: Inputs, arguments: dict[str, Any], rounds: int, seed: int
     return psidebug.debug(
         **arguments,
         rounds=rounds,
+        causes=causes,
         rng=seed,
         images=inputs.roles.image,
         text=inputs.source["text"],

@@ -20,7 +20,7 @@ from psidebug.task.labels import quoted
 
 SUSPECTS_SHOWN, SLICES_SHOWN, ANNOTATORS_SHOWN = 8, 5, 5
 INDENT = 2
-NUMBERS = ("wrong", "PS", "right", "rows", "test error", "log loss", "validation error")
+NUMBERS = ("wrong", "PS", "right", "rows", "test error", "log loss", "validation error", "of the log loss")
 """Names of columns that are aligned to the right."""
 
 
@@ -38,8 +38,11 @@ def show(console: Console, found: Answers, *, built: Sequence[str]) -> None:
     say(console, found.verdict)
     for note in found.notes:
         say(console, f"Note: {note}.")
-    _show_slices(console, found)
-    shown = records(found.suspects)[:SUSPECTS_SHOWN]
+    _show_causes(console, found)
+    blamed = any(each.cause in ("training_labels", "cannot_say") for each in found.found.causes)
+    if blamed:
+        _show_slices(console, found)
+    shown = records(found.suspects)[:SUSPECTS_SHOWN] if blamed else []
     if shown:
         heading(console, f"Top suspects of {len(found.order):,}")
         rows = [
@@ -69,6 +72,10 @@ def as_data(found: Answers) -> dict[str, Any]:
         "verdict": found.verdict,
         "notes": list(found.notes),
         "checks": records(found.checks),
+        "cause": found.cause,
+        "causes": records(found.causes),
+        "suspect_tests": records(found.suspect_tests)[:100],
+        "suspect_tests_in_all": len(found.suspect_tests),
         "test_rows": len(found.found.predictions.labels),
         "bugs": len(found.found.predictions.bugs),
         "corrected": found.corrected,
@@ -101,6 +108,26 @@ def table_of(rows: Iterable[Sequence[str | Text]], names: Sequence[str] = (), *,
     for row in rows:
         table.add_row(*(Text(each) if isinstance(each, str) else each for each in row))
     return Padding(table, (0, 0, 0, indent), expand=False)
+
+
+def _show_causes(console: Console, found: Answers) -> None:
+    """What is wrong with the task, if it is more than the verdict can say, and the first test labels to look at."""
+    causes = found.found.causes
+    if len(causes) > 1 or found.cause not in ("training_labels", "none", "cannot_say"):
+        heading(console, "What is wrong")
+        rows = [
+            (each.cause, each.where, f"{each.share:.0%}" if each.share >= 0.005 else "", "yes" if each.proved else "no")
+            for each in causes
+        ]
+        console.print(table_of(rows, ("cause", "where", "of the log loss", "proved")))
+    tests = records(found.suspect_tests)
+    if tests:
+        heading(console, f"Test labels to look at, {len(tests):,}")
+        lines = [
+            (*(str(each[name]) for name in ("row", "given", "proposed")), f"{each['p_wrong']:.2f}", each["why"])
+            for each in tests[:SUSPECTS_SHOWN]
+        ]
+        console.print(table_of(lines, ("row", "given", "proposed", "wrong", "why")))
 
 
 def _show_slices(console: Console, found: Answers) -> None:

@@ -19,6 +19,7 @@ from psidebug.causes import capacity, dead, duplicates, missing, represented, sh
 from psidebug.causes.claim import Claim
 from psidebug.causes.columns import Floats, TwoSets, both_sets
 from psidebug.changes import Blank, Change, Drop, Join, Mask, Relabel, Rescale, Weigh
+from psidebug.diagnosis.as_findings import suspect_tests
 from psidebug.diagnosis.proof import Prover, moved_at_random
 from psidebug.diagnosis.repair import Correction, enough_evidence, told
 from psidebug.errors import LearnerFailed
@@ -48,6 +49,8 @@ class Repaired:
     task: Task
     causes: tuple[FoundCause, ...] = ()
     changes: tuple[Change, ...] = ()
+    spelled: Relabel | None = None
+    """Labels in one spelling: they are applied in the end, since a learner may not take classes without rows."""
     fits: int = 0
 
 
@@ -92,14 +95,14 @@ def _accepted(done: Repaired, claim: Claim) -> Repaired:
     change, effect = _best_that_trains(prover, claim.changes)
     control = None if change is None else _control(prover, change)
     found = found_cause(claim, task, effect, control)
-    again, changes = task, done.changes
+    again, changes, spelled = task, done.changes, change if isinstance(change, Relabel) else done.spelled
     harmless = effect is not None and effect.gain > -policy.LEAST_Z * effect.gain_error
     if change is not None and harmless and not isinstance(change, Drop | Weigh | Relabel):
         again = replace(prover.trainer.after(change), fitted_by_user=False)
         if len(task.bugs) < int((task.predicted != task.test.codes).sum()):  # bugs that were picked out stay so
             again = replace(again, bugs=np.intersect1d(task.bugs, again.bugs))
         changes = (*changes, change)
-    return Repaired(again, (*done.causes, found), changes, done.fits + prover.fits)
+    return Repaired(again, (*done.causes, found), changes, spelled, done.fits + prover.fits)
 
 
 def _best_that_trains(prover: Prover, changes: Sequence[Change]) -> tuple[Change | None, Verification | None]:
@@ -171,7 +174,7 @@ def weighed(
     stated: Floats | None,
     tick: Tick,
     *,
-    seen: Collection[str] = (),
+    seen: Collection[FoundCause] = (),
     labels_only: bool = False,
 ) -> Weighed:
     """The contest about training labels, and, unless ``labels_only``, against what else explains the same.
@@ -184,7 +187,7 @@ def weighed(
     found: list[FoundCause] = []
     own = next((each for each in contest.predictions if each.name == OWN), None)
     of_labels: Contest | None = contest
-    copies = "duplicates" in seen or "label_spelling" in seen
+    copies = any(each.cause in ("duplicates", "label_spelling") for each in seen)
     if own is not None and not copies and (claims := shares.claims(task.data, own)):
         found += [_weighted(task, trainer, each) for each in claims]
         matched = _with_shares_of_training(task)
@@ -199,7 +202,9 @@ def weighed(
     elif not found and not (hypotheses and hypotheses[0].likely):
         found += [replace(found_cause(each, task), evidence=each.strength, share=_share(task, each.strength))
                   for each in capacity.claims(task.data, contest.predictions)]  # fmt: skip
-    found += [_joined(task, trainer, each) for each in represented.claims(task.data, both_sets(task.data))]
+    told_already = {each.column for each in seen}
+    others = [each for each in both_sets(task.data) if each.name not in told_already]
+    found += [_joined(task, trainer, each) for each in represented.claims(task.data, others)]
     return Weighed(hypotheses, of_test, tuple(found))
 
 
@@ -298,8 +303,8 @@ def _joined(task: Task, trainer: Trainer, claim: Claim) -> FoundCause:
 
 
 def _test_labels(task: Task, of_test: Hypothesis) -> FoundCause:
-    wrong = of_test.p_wrong(task.test.codes) if len(of_test.posterior) == len(task.test) else None
-    count = 0 if wrong is None else int((wrong > 0.5).sum())
+    listed = suspect_tests(task, of_test)
+    count = 0 if listed is None else len(listed.rows)
     swapped = replace(task, data=replace(task.data, train=task.data.test, metadata=None))
     said = (
         told(swapped, of_test)

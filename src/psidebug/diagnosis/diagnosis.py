@@ -87,7 +87,8 @@ class Diagnosis(Answers):
     @cached_property
     def _repairs(self) -> tuple[FoundRepair, ...]:
         reviewed = AFTER_REVIEW in self.found.notes
-        if self.nothing_to_debug or not self.found.explanations or self.found.repairs or reviewed:
+        lying = self.found.suspect_tests is not None  # test rows with wrong labels judge no repair
+        if self.nothing_to_debug or not self.found.explanations or self.found.repairs or reviewed or lying:
             return self.found.repairs
         stated = stated_prior(self.spec.prior, self.task)
         moves = None if stated is None else stated.moves

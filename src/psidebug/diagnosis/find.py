@@ -26,7 +26,7 @@ from psidebug.diagnosis.named_options import graybox_of, stated_prior, symptom_o
 from psidebug.diagnosis.proof import Prover
 from psidebug.diagnosis.repair import Correction, best_of, enough_evidence, retrained
 from psidebug.diagnosis.session import Session
-from psidebug.diagnosis.verdict import notes_on_classes, notes_on_estimates, verdict, verdict_on_rows
+from psidebug.diagnosis.verdict import notes_on_classes, notes_on_estimates, verdict, with_causes
 from psidebug.diagnosis.who_errs import annotator_findings
 from psidebug.errors import InferenceError, NoWorldWithout, SymptomAbsent
 from psidebug.evidence.hypotheses import Hypothesis
@@ -85,10 +85,8 @@ def find(task: Task, spec: Spec, origin: Origin, tick: Progress) -> list[Found]:
 def _told(found: Found, task: Task, seen: Repaired) -> Found:
     """With what was wrong with the rows told first; the data stay those that came."""
     findings, session = found
-    if not seen.causes:
-        return found
-    said = verdict_on_rows(task, seen.task, findings.causes, findings.verdict)
-    return replace(findings, verdict=said), replace(session, came=task.data)
+    said = with_causes(task, seen.task, findings)
+    return replace(findings, verdict=said), replace(session, came=task.data if seen.changes else None)
 
 
 def _one_round(seen: Repaired, spec: Spec, origin: Origin, more: dict[str, str], tick: Progress) -> Found:
@@ -98,10 +96,10 @@ def _one_round(seen: Repaired, spec: Spec, origin: Origin, more: dict[str, str],
     prover = Prover(task, Trainer(task, before_fit=lambda fits: tick("fit", fits, 0)))
     stated = stated_prior(spec.prior, task)
     enough, only = enough_evidence(task), spec.causes == "labels"
-    believed, names = Weighed(), [each.cause for each in seen.causes]
+    believed = Weighed()
     if enough:
         believed = weighed(
-            task, prover.trainer, _effects(box, task), _moves(stated), tick, seen=names, labels_only=only
+            task, prover.trainer, _effects(box, task), _moves(stated), tick, seen=seen.causes, labels_only=only
         )
     hypotheses = believed.hypotheses
     tried = retrained(prover, hypotheses, tick)
@@ -109,7 +107,10 @@ def _one_round(seen: Repaired, spec: Spec, origin: Origin, more: dict[str, str],
     tick("inference", 0, 1)
     phi, estimates = _answered(task, box, prior, spec)
     best = best_of(tried)
-    labels = label_findings(task, estimates, hypotheses, task.train.codes if best is None else best.codes)
+    repaired = (task.train.codes if best is None else best.codes).copy()
+    if seen.spelled is not None:
+        repaired[seen.spelled.rows] = seen.spelled.codes
+    labels = label_findings(task, estimates, hypotheses, repaired)
     corrected = 0 if best is None else best.verified.corrected
     curve = curve_of(prover, labels.order, labels.proposed, labels.ps, labels.p_wrong, suggested=corrected, tick=tick)
     tick("controls", 0, 1)

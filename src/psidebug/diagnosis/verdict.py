@@ -10,7 +10,7 @@ from psidebug import policy
 from psidebug.diagnosis.repair import told
 from psidebug.diagnosis.smallest import counted
 from psidebug.evidence.hypotheses import Hypothesis
-from psidebug.findings.findings import FoundCause, VerifiedCorrection
+from psidebug.findings.findings import Findings, VerifiedCorrection
 from psidebug.graybox.fidelity import Fidelity
 from psidebug.graybox.protocol import GrayBox
 from psidebug.graybox.surrogate import Surrogate
@@ -36,17 +36,24 @@ def verdict(
     return f"{bugs}, and the best explanation is: {correction.explanation}. {_repaired(correction)}.{_doubt(fidelity)}"
 
 
-def verdict_on_rows(came: Task, repaired: Task, causes: Sequence[FoundCause], about_labels: str) -> str:
-    """What was wrong with the rows, before what is said of the model after their repair."""
+def with_causes(came: Task, repaired: Task, found: Findings) -> str:
+    """The verdict on the labels, after the cause that explains more, and before what else was found."""
+    first, *more = found.causes
     wrong = int((came.predicted != came.test.codes).sum())
-    left = int((repaired.predicted != repaired.test.codes).sum())
-    first = causes[0]
-    said = f"{_bugs(wrong, len(came.bugs))}, and the best explanation is: {first.said}. {first.advice}"
-    more = [each.said for each in causes[1:] if each.cause not in ("training_labels", "test_labels")]
-    if more:
-        said += f" Also: {'; '.join(more)}."
-    changed = repaired is not came
-    return f"{said} {f'With that repaired, {left} are left. ' if changed else ''}Then: {about_labels}"
+    if first.cause in ("training_labels", "none", "cannot_say"):
+        said = found.verdict
+    else:
+        share = f", which makes up {first.share:.0%} of the log loss" if first.share >= 0.005 else ""
+        said = f"{_bugs(wrong, len(came.bugs))}, and the best explanation is: {first.said}{share}. {first.advice}"
+        if any(getattr(each, "column", None) == first.column for each in found.changes):
+            left = int((repaired.predicted != repaired.test.codes).sum())
+            said += f" With that repaired, {counted(left, 'test point')} {'is' if left == 1 else 'are'} misclassified."
+        if found.correction is not None:
+            said += f" Then, {found.correction.explanation}. {_repaired(found.correction)}."
+        elif first.cause in ("test_labels", "class_shares"):
+            said += " No training label is changed."
+    others = [each.said for each in more if each.cause != "training_labels"]
+    return f"{said} Also: {'; '.join(others)}." if others else said
 
 
 def _repaired(correction: VerifiedCorrection) -> str:

@@ -7,7 +7,8 @@ calibration on the test labels; if the test labels are wrong, the other way roun
 
     L₁ = Σ_{t∈S} log P(y_t | x_t) + Σ_{i∈S} log Σ_k P(k | x_i) R(y_i | k),    P calibrated on the test labels in S,
 
-and L₂ with the sets exchanged. Errors without a slice are compared by the likelihood of all labels under either.
+and L₂ with the sets exchanged. Training errors without a slice are compared by the likelihood of all labels under
+either, to which the slice of the test errors adds its own, if there is one.
 """
 
 from __future__ import annotations
@@ -61,11 +62,12 @@ def noise_in_test_labels(predictions: Sequence[LabelPredictions], train: Codes, 
 
 def training_labels_rather(task: Task, trainer: Trainer, of_train: Hypothesis, of_test: Hypothesis) -> float:
     """Nats that speak for errors in the training labels, and against errors in the test labels; < 0 the other way."""
-    for each, data in ((of_train, task.data), (of_test, _swapped_back(task.data))):
-        inside = _inside(each.slices, data)
-        if inside is not None:
-            return _in_slice(task, trainer, *(inside if each is of_train else inside[::-1]))
-    return of_train.log_likelihood - of_test.log_likelihood
+    if (inside := _inside(of_train.slices, task.data)) is not None:
+        return _in_slice(task, trainer, *inside)
+    rather = of_train.log_likelihood - of_test.log_likelihood
+    if (inside := _inside(of_test.slices, _swapped_back(task.data))) is not None:
+        rather += _in_slice(task, trainer, *inside[::-1])
+    return rather
 
 
 def _in_slice(task: Task, trainer: Trainer, train: Mask, test: Mask) -> float:

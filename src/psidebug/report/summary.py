@@ -10,7 +10,7 @@ import narwhals as nw
 import numpy as np
 
 from psidebug.findings import frames
-from psidebug.findings.findings import Causes, Findings, Predictions
+from psidebug.findings.findings import Causes, Findings, FoundCause, Predictions
 from psidebug.report.effects import (
     Plain,
     confusion_of,
@@ -30,8 +30,8 @@ SCHEMA = 3
 """Version of the summary's form; it rises when a field changes its meaning."""
 SUSPECTS, BUGS, CAUSES = 2_000, 10, 6
 """Suspects and bugs that are shown by default, and the causes of each bug."""
-ANNOTATORS, ASKED = 200, 10
-"""Annotators that are shown, and rows to ask again."""
+ANNOTATORS, ASKED, TESTS = 200, 10, 100
+"""Annotators that are shown, rows to ask again, and test labels that are probably wrong."""
 CELLS_OF_A_SUSPECT, LETTERS_OF_A_SUSPECT, LETTERS_OF_A_CAUSE = 5, 160, 360
 ROOM, MARKUP = 1_100_000, 40
 """Characters of all rows, so that the page stays below 3 MB, and what the markup of each piece of a row costs."""
@@ -69,6 +69,11 @@ class Summary:
     settings: dict[str, str]
     origin: Plain
     """Version of Psi, seed, versions of libraries, fingerprint; when it was saved, and the names of the files."""
+    causes: list[Plain]
+    """What is wrong with the task, the most evidence first: ``cause``, ``where``, ``said``, ``advice``, ``share`` …"""
+    suspect_tests: list[Plain]
+    """Test labels that are probably wrong, the first of them."""
+    suspect_tests_in_all: int
     checks: list[Plain]
     """What was odd about the data before the diagnosis: ``check`` and ``sentence``."""
     notes: list[str]
@@ -122,11 +127,19 @@ def summarise(
             "created": origin.created,
             "files": origin.files,
         },
+        causes=[_cause(each) for each in findings.causes],
+        suspect_tests=records(frames.suspect_tests_frame(findings))[:TESTS],
+        suspect_tests_in_all=0 if findings.suspect_tests is None else len(findings.suspect_tests.rows),
         checks=[{"check": each.name, "sentence": plain_text(each.sentence)} for each in findings.checks],
         notes=[plain_text(note) for note in findings.notes],
         annotators=_annotators(findings),
         rounds=[{"verdict": plain_text(one.verdict), "corrected": one.corrected} for one in findings.rounds],
     )
+
+
+def _cause(found: FoundCause) -> Plain:
+    told = {name: plain_text(getattr(found, name)) for name in ("cause", "where", "said", "advice")}
+    return told | {"evidence": plain(found.evidence), "share": plain(found.share), "proved": found.proved}
 
 
 def _slices(findings: Findings) -> list[Plain]:

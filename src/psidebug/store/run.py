@@ -27,6 +27,7 @@ from psidebug.spec import Spec
 from psidebug.store.manifest import RUN_FILE, own_file, read_run_file
 from psidebug.store.stored import restored, restored_series
 from psidebug.store.stored_annotators import TABLES, annotators_in
+from psidebug.store.stored_changes import change_of, suspect_tests_of
 from psidebug.store.stored_spec import matrix_in, spec_of
 from psidebug.store.values import Json, from_json, read_record, values_of
 from psidebug.task import learner as learners
@@ -202,7 +203,9 @@ class RunFiles:
             controls=controls,
             curve=curve,
             display=display_of(told["display"]),
-            bug_causes=self._causes([each["test_row"] for each in told["causes"]]),
+            bug_causes=self._causes([each["test_row"] for each in told["bug_causes"]]),
+            changes=tuple(map(change_of, told["changes"])),
+            suspect_tests=suspect_tests_of(told["suspect_tests"]),
             prior=Prior(labels.given, matrix_in(self.table("prior"))),
             annotators=self._annotators(told, table),
             test_probabilities=None if calibrated is None else matrix_in(self.table(calibrated)),

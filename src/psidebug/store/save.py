@@ -16,6 +16,7 @@ from psidebug.store.manifest import SCHEMA
 from psidebug.store.place import write_run
 from psidebug.store.stored import stored, stored_series
 from psidebug.store.stored_annotators import annotator_tables
+from psidebug.store.stored_changes import change_record, suspect_tests_record
 from psidebug.store.stored_spec import matrix_table, prior_table, spec_record
 from psidebug.store.values import Json, as_json, column, record_of, table_of
 from psidebug.task.data import Data
@@ -33,6 +34,8 @@ def contents(findings: Findings, data: Data, spec: Spec, learner: Any) -> tuple[
     """``run.json`` without the names of its files, and the tables by name."""
     told, forms = record_of(findings), {}
     del told["encoding"]
+    told["changes"] = [change_record(each) for each in findings.changes]
+    told["suspect_tests"] = suspect_tests_record(findings.suspect_tests)
     tables: Tables = {
         "labels": _labels(findings, data),
         "predictions": _predictions(findings),
