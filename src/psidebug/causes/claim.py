@@ -44,10 +44,18 @@ class Claim:
     changes: tuple[Change, ...] = ()
     """What would repair it, the best first: the first that the learner can be trained on is taken."""
     column: str | None = None
+    side: Side | None = None
+    """The set that is at fault, where it is one."""
     strength: float = 0.0
     """How clearly it shows; orders claims that are worth the same to the learner."""
     rows: npt.NDArray[np.intp] | None = None
     """Positions of the rows concerned, where it is not all of them."""
+
+    @property
+    def copies(self) -> npt.NDArray[np.intp]:
+        """The rows, of a claim that has some."""
+        assert self.rows is not None
+        return self.rows
 
 
 def side_name(side: Side) -> str:

@@ -2,7 +2,7 @@
 
 Rank correlations r of a column with all others, in both sets: atanh(r) has the standard error 1/√(n-3). A column whose
 rows were shuffled or shifted has lost all its correlations in one set and has them in the other. Labels have no part in
-that, so wrong ones cannot cause it. Only a column that hangs together with no other is judged by the labels.
+that, so wrong ones cannot cause it; a column that hangs together with no other cannot be judged.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ UNLIKE = 0.3
 
 @dataclass(frozen=True, eq=False)
 class Together:
-    """How columns and labels hang together: z scores of all pairs of indicators, in both sets."""
+    """How columns hang together: z scores of all pairs of indicators, in both sets."""
 
     columns: Sequence[TwoSets]
     owner: Floats
-    """Which column each indicator is of; -1 for those of the labels."""
+    """Which column each indicator is of."""
     train: Floats
     test: Floats
     apart: Floats
@@ -42,23 +42,19 @@ class Together:
     @classmethod
     def of(cls, data: Data, columns: Sequence[TwoSets]) -> Together:
         """All pairs, by rows that are not copies of others; indicators that hardly vary in a set say nothing."""
-        size = data.encoding.size
         once = [np.unique(keys, return_index=True)[1] for keys in row_keys(data)]
         blocks = [each.indicators() for each in columns]
-        labels = [np.eye(size)[each.codes][:, : 1 if size == 2 else size] for each in (data.train, data.test)]
         owner = np.concatenate([np.full(block[0].shape[1], place) for place, block in enumerate(blocks)])
-        owner = np.append(owner, np.full(labels[0].shape[1], -1))
-        values = [np.hstack([*(block[at] for block in blocks), labels[at]])[once[at]] for at in (0, 1)]
+        values = [np.hstack([block[at] for block in blocks])[once[at]] for at in (0, 1)]
         varies = np.logical_and.reduce([_unusual(each) >= policy.LEAST_TEST_ROWS for each in values])
         train, test = (_atanh(np.where(varies, each, 0.0)) for each in values)
         n, m = (max(len(each) - 3, 1) for each in once)
         return cls(columns, owner, train * np.sqrt(n), test * np.sqrt(m), (train - test) / np.sqrt(1 / n + 1 / m))
 
-    def strongest(self, place: int, *, labels: bool) -> tuple[float, float, float]:
-        """The largest |z| of a column in training, in the test set, and of the difference."""
+    def strongest(self, place: int) -> tuple[float, float, float]:
+        """The largest |z| of a column with others in training, in the test set, and of the difference."""
         own = self.owner == place
-        with_ = self.owner == -1 if labels else (self.owner != place) & (self.owner >= 0)
-        parts = (np.abs(each[np.ix_(own, with_)]) for each in (self.train, self.test, self.apart))
+        parts = (np.abs(each[np.ix_(own, ~own)]) for each in (self.train, self.test, self.apart))
         train, test, apart = (float(each.max(initial=0.0)) for each in parts)
         return train, test, apart
 
@@ -90,31 +86,15 @@ def claims(data: Data, columns: Sequence[TwoSets]) -> list[Claim]:
         if (leak := _leak(data, columns, place)) is not None:
             found.append(leak)
         elif (side := _dead_side(together, place)) is not None:
-            found.append(_claim(column, side, together.strongest(place, labels=False)))
+            found.append(_claim(column, side, together.strongest(place)))
     return found
 
 
 def _dead_side(together: Together, place: int) -> Side | None:
-    for labels in (False, True):
-        train, test, apart = together.strongest(place, labels=labels)
-        if not labels and min(train, test) > policy.NO_MORE_THAN_CHANCE_Z:
-            return None  # it belongs to its rows in both sets
-        if apart < policy.CLEAR_Z or max(train, test) < policy.CLEAR_Z:
-            continue
-        weaker: Side = "training" if train < test else "test"
-        if min(train, test) > policy.NO_MORE_THAN_CHANCE_Z:
-            return None
-        if labels and not _others_speak(together, place, weaker):
-            return None
-        return weaker
-    return None
-
-
-def _others_speak(together: Together, place: int, side: Side) -> bool:
-    """Whether another column says something about the labels of this set: else it is the labels that are dead."""
-    of = 0 if side == "training" else 1
-    others = [together.strongest(each, labels=True)[of] for each in range(len(together.columns)) if each != place]
-    return max(others, default=0.0) > policy.CLEAR_Z
+    train, test, apart = together.strongest(place)
+    if apart < policy.CLEAR_Z or max(train, test) < policy.CLEAR_Z or min(train, test) > policy.NO_MORE_THAN_CHANCE_Z:
+        return None
+    return "training" if train < test else "test"
 
 
 def _claim(column: TwoSets, side: Side, z: tuple[float, float, float]) -> Claim:
@@ -126,6 +106,7 @@ def _claim(column: TwoSets, side: Side, z: tuple[float, float, float]) -> Claim:
         f"Look how {name} was joined to the rows of {set_}: it was shuffled or shifted. Without it, leave it out.",
         (Blank(name),),
         column=name,
+        side=side,
         strength=z[2],
     )
 
@@ -163,7 +144,7 @@ def _leak(data: Data, columns: Sequence[TwoSets], place: int) -> Claim | None:
     """The column, if alone it says far more of the training labels than any other, and little of the test labels."""
     train, test = told_alone(columns[place], data)
     entropy = entropy_of(data.train.codes, data.encoding.size)
-    if train < policy.LEAK_TELLS * entropy or test > policy.LEAK_TELLS * train:
+    if train < policy.LEAK_LEAST * entropy or test > policy.LEAK_TELLS * train:
         return None
     others = [told_alone(each, data)[0] for at, each in enumerate(columns) if at != place]
     if train < min(policy.LEAK_TELLS_ALL * entropy, max(others, default=0.0) / policy.LEAK_TELLS):

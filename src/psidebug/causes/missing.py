@@ -108,6 +108,7 @@ def _coded(column: TwoSets, side: Side, code: float) -> Claim:
         f"Make {shown} a missing value in {column.name}.",
         tuple(changes),
         column=column.name,
+        side=side,
         strength=len(rows) / len(own),
         rows=rows,
     )

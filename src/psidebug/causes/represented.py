@@ -14,7 +14,7 @@ import numpy.typing as npt
 from scipy.stats import binom
 
 from psidebug import policy
-from psidebug.causes.claim import Claim
+from psidebug.causes.claim import SIDES, Claim
 from psidebug.causes.columns import TwoSets
 from psidebug.task.data import Data
 
@@ -28,8 +28,8 @@ def claims(data: Data, columns: list[TwoSets]) -> list[Claim]:
     all_ = [np.bincount(each.codes, minlength=size).astype(float) for each in (data.train, data.test)]
     looked, found = 0, []
     for column in columns:
+        looked += len(data.train)  # each of its values could begin a range
         for told, train, test in _kinds(column):
-            looked += 1
             here, there = int(train.sum()), int(test.sum())
             if there < LEAST_ROWS or there > len(test) / 2:
                 continue
@@ -57,6 +57,22 @@ def claims(data: Data, columns: list[TwoSets]) -> list[Claim]:
     ]
 
 
+def _gaps(column: TwoSets) -> Iterator[tuple[str, Mask, Mask]]:
+    """The ranges with most test values among those with so many training values, 0 to 7, inside."""
+    train, test = (np.sort(column.present(side)) for side in SIDES)
+    if len(train) < LEAST_ROWS:
+        return
+    below = np.append(0, np.searchsorted(test, train, side="right"))  # test values up to each training value
+    for inside in (0, 1, 3, 7):
+        counts = below[inside + 1 :] - below[: -inside - 1]
+        begin = int(counts.argmax())
+        own = test[below[begin] : below[begin + inside + 1]]
+        if len(own):
+            low, high = own[0], own[-1]
+            parts = [(each >= low) & (each <= high) for each in (column.train, column.test)]
+            yield f"{column.name} from {low:.4g} to {high:.4g}", parts[0], parts[1]
+
+
 def _kinds(column: TwoSets) -> Iterator[tuple[str, Mask, Mask]]:
     """Values of a column, or ranges of numbers, in words, and which rows have them."""
     if column.values is not None:
@@ -72,6 +88,7 @@ def _kinds(column: TwoSets) -> Iterator[tuple[str, Mask, Mask]]:
         for value in values:
             yield f"{column.name} = {value:g}", column.train == value, column.test == value
         return
+    yield from _gaps(column)
     edges = np.unique(np.quantile(present, np.linspace(0.0, 1.0, CUTS + 1)))
     for begin in range(len(edges) - 1):
         for end in range(begin + 1, min(begin + WIDEST, len(edges) - 1) + 1):

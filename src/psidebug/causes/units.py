@@ -129,6 +129,7 @@ def _claim(column: TwoSets, found: _Scaled, before: float) -> Claim:
         f"Bring {name} to one unit: multiply {'these values' if part else f'{name} in {set_}'} by {1.0 / factor:.4g}.",
         (change,),
         column=name,
+        side=found.side,
         strength=before - found.left,
         rows=rows,
     )

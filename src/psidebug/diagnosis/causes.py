@@ -13,11 +13,14 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
+from sklearn.linear_model import LogisticRegression
 
 from psidebug import policy
 from psidebug.causes import capacity, dead, duplicates, missing, represented, shares, spelling, units
 from psidebug.causes.claim import Claim
 from psidebug.causes.columns import Floats, TwoSets, both_sets
+from psidebug.causes.duplicates import row_keys
 from psidebug.changes import Blank, Change, Drop, Join, Mask, Relabel, Rescale, Weigh
 from psidebug.diagnosis.as_findings import suspect_tests
 from psidebug.diagnosis.proof import Prover, moved_at_random
@@ -31,6 +34,7 @@ from psidebug.evidence.which_set import mirrored, noise_in_test_labels, training
 from psidebug.findings.effects import Verification
 from psidebug.findings.findings import FoundCause
 from psidebug.margins import log_losses
+from psidebug.task import learner as learners
 from psidebug.task.data import Data, LabelledSet
 from psidebug.task.tables import column_of, take
 from psidebug.task.task import Task
@@ -70,13 +74,26 @@ def repaired_rows(task: Task, tick: Tick) -> Repaired:
 
 def claims_of(data: Data, changed: Collection[str] = ()) -> Iterator[Claim]:
     """Everything that the rows show; some columns were repaired already."""
-    columns = both_sets(data)
     yield from spelling.claims(data)
-    yield from duplicates.claims(data, changed)
+    copied = duplicates.claims(data, changed)
+    yield from copied
+    once = data if not copied else Drop(copied[0].copies).applied(data)  # copies are many of one kind
+    columns = both_sets(once)
     for each in columns:
-        yield from units.claims(each, _of_validation(data, each))
-        yield from missing.claims(each)
-    yield from dead.claims(data, columns)
+        found = [*units.claims(each, _of_validation(once, each)), *missing.claims(each)]
+        yield from found if once is data else (_for_all(claim, once, data) for claim in found)
+    yield from dead.claims(once, columns)
+
+
+def _for_all(claim: Claim, once: Data, data: Data) -> Claim:
+    """A claim about rows without their copies, for all rows."""
+    if claim.rows is None or claim.side == "test":
+        return claim
+    keys = row_keys(data)[0]
+    own = row_keys(once)[0][claim.rows]
+    rows = np.flatnonzero(np.isin(keys, own))
+    changes = (replace(each, rows=rows) if isinstance(each, Rescale) else each for each in claim.changes)
+    return replace(claim, rows=rows, changes=tuple(changes))
 
 
 def _of_validation(data: Data, column: TwoSets) -> Floats | None:
@@ -95,6 +112,9 @@ def _accepted(done: Repaired, claim: Claim) -> Repaired:
     change, effect = _best_that_trains(prover, claim.changes)
     control = None if change is None else _control(prover, change)
     found = found_cause(claim, task, effect, control)
+    if claim.cause == "dead_column" and claim.side == "training":  # left out it gains nothing: it was not learned
+        nats = _told_beyond(task, str(claim.column))
+        found = replace(found, evidence=nats, share=_share(task, nats))
     again, changes, spelled = task, done.changes, change if isinstance(change, Relabel) else done.spelled
     harmless = effect is not None and effect.gain > -policy.LEAST_Z * effect.gain_error
     if change is not None and harmless and not isinstance(change, Drop | Weigh | Relabel):
@@ -103,6 +123,26 @@ def _accepted(done: Repaired, claim: Claim) -> Repaired:
             again = replace(again, bugs=np.intersect1d(task.bugs, again.bugs))
         changes = (*changes, change)
     return Repaired(again, (*done.causes, found), changes, spelled, done.fits + prover.fits)
+
+
+def _told_beyond(task: Task, column: str) -> float:
+    """Nats that a column says about the test labels beyond the model, by one half of the test rows about the other."""
+    own = next(each for each in both_sets(task.data) if each.name == column).indicators()[1]
+    scores = learners.scores(task.learner, task.test.features, task.encoding.native_codes, task.encoding.size)
+    said = np.clip(scores - scores.max(axis=1, keepdims=True), -30.0, 0.0)
+    codes, half = task.test.codes, np.arange(len(task.test)) % 2 == 0
+    gained = 0.0
+    for part in (half, ~half):
+        if len(np.unique(codes[~part])) < 2:
+            return 0.0
+        losses = []
+        for features in (said, np.hstack([said, own, own**2])):
+            model = LogisticRegression(max_iter=300).fit(features[~part], codes[~part])
+            known = np.isin(codes[part], model.classes_)
+            logs = model.predict_log_proba(features[part][known])
+            losses.append(-logs[np.arange(known.sum()), np.searchsorted(model.classes_, codes[part][known])].sum())
+        gained += float(losses[0] - losses[1])
+    return max(gained, 0.0)
 
 
 def _best_that_trains(prover: Prover, changes: Sequence[Change]) -> tuple[Change | None, Verification | None]:
@@ -179,16 +219,25 @@ def weighed(
 ) -> Weighed:
     """The contest about training labels, and, unless ``labels_only``, against what else explains the same.
 
-    ``seen`` are causes that were accepted: copies of rows make shares and test labels look odd.
+    ``seen`` are causes that were accepted. Copies of rows are left out: they predict each other, and make shares and
+    test labels look odd.
     """
+    changed = {each.column for each in seen if each.column is not None}
+    if any(each.cause == "duplicates" for each in seen) and (copied := duplicates.claims(task.data, changed)):
+        kept = np.setdiff1d(np.arange(len(task.train)), copied[0].copies)
+        once = trainer.after(Drop(copied[0].copies))
+        fewer = [None if each is None else each[kept] for each in (effects, stated)]
+        others = [each for each in seen if each.cause != "duplicates"]
+        found_once = weighed(once, Trainer(once), fewer[0], fewer[1], tick, seen=others)
+        return replace(found_once, hypotheses=tuple(_of_all_rows(each, task, kept) for each in found_once.hypotheses))
     contest = Contest.of(task, Predictors.of(task, trainer), stated)
     if labels_only:
         return Weighed(tuple(compete(contest, effects, tick)))
     found: list[FoundCause] = []
     own = next((each for each in contest.predictions if each.name == OWN), None)
     of_labels: Contest | None = contest
-    copies = any(each.cause in ("duplicates", "label_spelling") for each in seen)
-    if own is not None and not copies and (claims := shares.claims(task.data, own)):
+    misspelled = any(each.cause == "label_spelling" for each in seen)
+    if own is not None and not misspelled and (claims := shares.claims(task.data, own)):
         found += [_weighted(task, trainer, each) for each in claims]
         matched = _with_shares_of_training(task)
         enough = enough_evidence(matched)
@@ -196,16 +245,35 @@ def weighed(
     hypotheses: tuple[Hypothesis, ...] = ()
     of_test: Hypothesis | None = None
     if of_labels is not None:
-        hypotheses, of_test = _either_set(of_labels, trainer, effects, tick, training_only=copies)
+        hypotheses, of_test = _either_set(of_labels, trainer, effects, tick, training_only=misspelled)
     if of_test is not None:
         found.append(_test_labels(task, of_test))
     elif not found and not (hypotheses and hypotheses[0].likely):
         found += [replace(found_cause(each, task), evidence=each.strength, share=_share(task, each.strength))
                   for each in capacity.claims(task.data, contest.predictions)]  # fmt: skip
-    told_already = {each.column for each in seen}
-    others = [each for each in both_sets(task.data) if each.name not in told_already]
-    found += [_joined(task, trainer, each) for each in represented.claims(task.data, others)]
+    unchanged = [each for each in both_sets(task.data) if each.name not in changed]
+    found += [_joined(task, trainer, each) for each in represented.claims(task.data, unchanged)]
     return Weighed(hypotheses, of_test, tuple(found))
+
+
+def _of_all_rows(hypothesis: Hypothesis, task: Task, kept: npt.NDArray[np.intp]) -> Hypothesis:
+    """A hypothesis about rows without their copies, for all rows: a copy has the posterior of the row that was kept."""
+    keys = row_keys(task.data)[0]
+    order = np.argsort(keys[kept])
+    place = order[np.searchsorted(keys[kept][order], keys)]
+    slices = (
+        replace(each, members=np.flatnonzero(each.everyone(task) & (task.train.codes == each.given)))
+        for each in hypothesis.slices
+    )
+    return replace(
+        hypothesis,
+        slices=tuple(slices),
+        calibrated=replace(hypothesis.calibrated, train=hypothesis.calibrated.train[place]),
+        groups=hypothesis.groups[place],
+        posterior=hypothesis.posterior[place],
+        possible=None if hypothesis.possible is None else hypothesis.possible[place],
+        annotated=None,
+    )
 
 
 def _either_set(
@@ -215,11 +283,10 @@ def _either_set(
     task, hypotheses = contest.task, compete(contest, effects, tick)
     codes = task.train.codes, task.test.codes
     accused = hypotheses[0].likely
-    if (
-        training_only
-        or contest.stated is not None
-        or not (accused or noise_in_test_labels(contest.predictions, *codes) > 0)
-    ):
+    if accused and hypotheses[0].p_wrong(task.train.codes).mean() > policy.MOST_WRONG:
+        return (_none_wrong(task, hypotheses[0]),), None
+    odd = accused or noise_in_test_labels(contest.predictions, *codes) > 0
+    if training_only or contest.stated is not None or not odd:
         return tuple(hypotheses), None
     tick("test labels", 0, 1)
     try:
@@ -231,9 +298,13 @@ def _either_set(
     of_test = compete(Contest.of(mirror, Predictors.of(mirror, Trainer(mirror))), None, tick)[0]
     if of_test.surplus < policy.LEAST_OF_TEST or (accused and _training_rather(task, trainer, hypotheses[0], of_test)):
         return tuple(hypotheses), None
+    return (_none_wrong(task, hypotheses[0]),), of_test
+
+
+def _none_wrong(task: Task, like: Hypothesis) -> Hypothesis:
+    """That no training label is wrong."""
     right = np.eye(task.encoding.size)[task.train.codes]
-    none_wrong = replace(hypotheses[0], slices=(), posterior=right, evidence=0.0, charge=max(hypotheses[0].charge, 1.0))
-    return (none_wrong,), of_test
+    return replace(like, slices=(), posterior=right, evidence=0.0, charge=max(like.charge, 1.0))
 
 
 def _training_rather(task: Task, trainer: Trainer, of_train: Hypothesis, of_test: Hypothesis) -> bool:
