@@ -83,7 +83,8 @@ def claims(data: Data, columns: Sequence[TwoSets]) -> list[Claim]:
     for place, column in enumerate(columns):
         if column.name in told:
             continue
-        if (leak := _leak(data, columns, place)) is not None:
+        unlike_others = together.strongest(place)[2] > policy.CLEAR_Z  # wrong labels alone do not change that
+        if unlike_others and (leak := _leak(data, columns, place)) is not None:
             found.append(leak)
         elif (side := _dead_side(together, place)) is not None:
             found.append(_claim(column, side, together.strongest(place)))

@@ -1,26 +1,27 @@
 """Which set has the wrong labels? Training labels and test labels that contradict each other accuse each other.
 
 The contest trusts the test labels. Mirrored, it trusts the training labels, and looks for errors in the test labels.
-Where both find some, a third party decides. In a slice S these are predictors that know no label inside it, of either
-set. If the training labels there are wrong, they are explained by noise rates on what these predictors say after
-calibration on the test labels; if the test labels are wrong, the other way round:
+Where both find some, a third party decides. In a slice S these are predictors P that know no label inside it, of either
+set. The labels that are wrong need noise rates to be explained by them, the others do not:
 
-    L₁ = Σ_{t∈S} log P(y_t | x_t) + Σ_{i∈S} log Σ_k P(k | x_i) R(y_i | k),    P calibrated on the test labels in S,
+    max_R 1/|S| Σ_{i∈S} log Σ_k P(k | x_i) R(y_i | k) / P(y_i | x_i)
 
-and L₂ with the sets exchanged. Training errors without a slice are compared by the likelihood of all labels under
+is compared between the sets. Training errors without a slice are compared by the likelihood of all labels under
 either, to which the slice of the test errors adds its own, if there is one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
+from scipy.special import softmax
 
 from psidebug.errors import LearnerFailed
 from psidebug.evidence.calibration import calibrate
-from psidebug.evidence.held_out import LabelPredictions, Mask, Recipe
+from psidebug.evidence.held_out import Floats, LabelPredictions, Mask, Recipe
 from psidebug.evidence.hypotheses import Hypothesis
 from psidebug.evidence.noise_rates import fit_rates, log_likelihood
 from psidebug.evidence.predictors import plain_recipes
@@ -31,6 +32,9 @@ from psidebug.task.labels import Codes
 from psidebug.task.tables import take
 from psidebug.task.task import Task
 from psidebug.training.trainer import Trainer
+
+UNSURE = 0.05
+"""Part of every probability that is spread over all classes."""
 
 
 def mirrored(task: Task) -> Task:
@@ -71,32 +75,33 @@ def training_labels_rather(task: Task, trainer: Trainer, of_train: Hypothesis, o
 
 
 def _in_slice(task: Task, trainer: Trainer, train: Mask, test: Mask) -> float:
-    """L₁ - L₂ of the rows inside."""
+    """By how much more the training labels inside need noise rates than the test labels do, for as many rows."""
     said = _outsiders(task, trainer, train, test)
     codes = task.train.codes[train], task.test.codes[test]
-    return _explained(said, *codes) - _explained(_exchanged(said), *codes[::-1])
+    needed = [_needs(logs, own) / len(own) for logs, own in zip(said, codes, strict=True)]
+    return (needed[0] - needed[1]) * min(len(each) for each in codes)
 
 
-def _explained(said: Sequence[LabelPredictions], suspected: Codes, trusted: Codes) -> float:
-    calibrated = calibrate(said, trusted)
-    noise = fit_rates(calibrated.train, suspected)
-    return noise.log_likelihood - noise.charge + log_likelihood(calibrated.test, trusted)
+def _needs(logs: Floats, codes: Codes) -> float:
+    """Nats that noise rates gain, beyond their charge."""
+    noise = fit_rates(logs, codes)
+    return max(noise.log_likelihood - log_likelihood(logs, codes) - noise.charge, 0.0)
 
 
-def _outsiders(task: Task, trainer: Trainer, train: Mask, test: Mask) -> list[LabelPredictions]:
-    """What predictors say of the rows inside that have seen no label there."""
+def _outsiders(task: Task, trainer: Trainer, train: Mask, test: Mask) -> tuple[Floats, Floats]:
+    """Log probabilities of the rows inside, by predictors that have seen no label there; uniform if none can be had."""
     own = Recipe(task, task.learner, task.train.features, task.test.features, "both", all_rows=True)
-    said = []
+    size, said = task.encoding.size, []
     for recipe in (own, *plain_recipes(task)):
-        try:
+        with suppress(LearnerFailed):
             model = recipe.fitted(trainer, recipe.lesson(~train, ~test))
-            parts = (take(recipe.train, np.flatnonzero(train)), take(recipe.test, np.flatnonzero(test)))
-            said.append(LabelPredictions("outside", *(recipe.predicted(model, part) for part in parts)))
-        except LearnerFailed:
-            continue
-    size = task.encoding.size
-    uniform = LabelPredictions("uniform", *(np.full((int(each.sum()), size), -np.log(size)) for each in (train, test)))
-    return said or [uniform]
+            parts = take(recipe.train, np.flatnonzero(train)), take(recipe.test, np.flatnonzero(test))
+            said.append([recipe.predicted(model, part) for part in parts])
+    counts = int(train.sum()), int(test.sum())
+    means = [np.mean([each[at] for each in said], axis=0) if said else np.zeros((counts[at], size)) for at in (0, 1)]
+    # They speak of rows unlike those that they know: never too sure.
+    sure = [(1.0 - UNSURE) * softmax(each, axis=1) + UNSURE / size for each in means]
+    return np.log(sure[0]), np.log(sure[1])
 
 
 def _inside(slices: Sequence[Slice], data: Data) -> tuple[Mask, Mask] | None:

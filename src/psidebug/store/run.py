@@ -20,7 +20,16 @@ from psidebug.errors import LearnerMismatch, LearnerMissing, PsiError, Unreadabl
 from psidebug.findings.annotators import AnnotatorFindings
 from psidebug.findings.answers import Answers
 from psidebug.findings.effects import Controls, Verification
-from psidebug.findings.findings import Causes, Curve, Findings, LabelFindings, Point, Predictions, VerifiedCorrection
+from psidebug.findings.findings import (
+    Causes,
+    Curve,
+    Findings,
+    FoundCause,
+    LabelFindings,
+    Point,
+    Predictions,
+    VerifiedCorrection,
+)
 from psidebug.models import from_skops
 from psidebug.priors import Prior
 from psidebug.spec import Spec
@@ -33,6 +42,9 @@ from psidebug.store.values import Json, from_json, read_record, values_of
 from psidebug.task import learner as learners
 from psidebug.task.data import Data, LabelledSet
 from psidebug.task.labels import Codes, Encoding, array_of
+
+NOT_ASKED = (FoundCause("cannot_say", "", "only training labels were asked about", "Diagnose again.", 0.0, 0.0, False),)
+"""The causes of a run from before there were any but labels."""
 
 
 def load_run(path: str | PathLike[str]) -> Run:
@@ -182,6 +194,7 @@ class RunFiles:
         labels = self._labels(table)
         calibrated = next((name for name in ("test_probabilities", "labeller") if self.has(name)), None)  # its old name
         correction = controls = curve = None
+        bugs = "bug_causes" if "bug_causes" in told else "causes"  # as it was called when labels were the only cause
         if told["correction"] is not None:
             parts = {name: _effect(told["controls"][name], tests, name) for name in told["controls"]}
             controls = Controls(**parts)
@@ -203,9 +216,10 @@ class RunFiles:
             controls=controls,
             curve=curve,
             display=display_of(told["display"]),
-            bug_causes=self._causes([each["test_row"] for each in told["bug_causes"]]),
-            changes=tuple(map(change_of, told["changes"])),
-            suspect_tests=suspect_tests_of(told["suspect_tests"]),
+            bug_causes=self._causes([each["test_row"] for each in told[bugs]]),
+            causes=read_record(tuple[FoundCause, ...], told["causes"]) if bugs == "bug_causes" else NOT_ASKED,
+            changes=tuple(map(change_of, told.get("changes", []))),
+            suspect_tests=suspect_tests_of(told.get("suspect_tests")),
             prior=Prior(labels.given, matrix_in(self.table("prior"))),
             annotators=self._annotators(told, table),
             test_probabilities=None if calibrated is None else matrix_in(self.table(calibrated)),

@@ -51,8 +51,9 @@ def spec_of(record: Json, table: Any, given: Codes) -> Spec:
     elif isinstance(record["prior"], Mapping):
         prior = {column: {from_json(value): rate for value, rate in rates} for column, rates in record["prior"].items()}
     options = {name: _option(record[name]) for name in ("symptom", "graybox", "engine")}
-    same = {name: record[name] for name in ("rounds", "check_fidelity", "causes", "seed")}
-    return Spec(prior=prior, display=display_of(record["display"]), **options, **same)
+    same = {name: record[name] for name in ("rounds", "check_fidelity", "seed")}
+    causes = record.get("causes", "labels")  # once the only question
+    return Spec(prior=prior, display=display_of(record["display"]), causes=causes, **options, **same)
 
 
 def matrix_table(name: str, matrix: Any) -> Any:
