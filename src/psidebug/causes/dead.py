@@ -2,12 +2,13 @@
 
 Rank correlations r of a column with all others, in both sets: atanh(r) has the standard error 1/√(n-3). A column whose
 rows were shuffled or shifted has lost all its correlations in one set and has them in the other. Labels have no part in
-that, so wrong ones cannot cause it. Only a column that hangs together with no other is judged by the labels.
+that, so wrong ones cannot cause it. Only a column that hangs together with no other is judged by the labels, and that
+whichever part of its values is left out: wrong labels of a slice are in one part.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,6 +39,8 @@ class Together:
     test: Floats
     apart: Floats
     """z of the difference."""
+    values: tuple[Floats, Floats]
+    """The indicators themselves, in both sets."""
 
     @classmethod
     def of(cls, data: Data, columns: Sequence[TwoSets]) -> Together:
@@ -50,17 +53,48 @@ class Together:
         owner = np.append(owner, np.full(labels[0].shape[1], -1))
         values = [np.hstack([*(block[at] for block in blocks), labels[at]])[once[at]] for at in (0, 1)]
         varies = np.logical_and.reduce([_unusual(each) >= policy.LEAST_TEST_ROWS for each in values])
-        train, test = (_atanh(np.where(varies, each, 0.0)) for each in values)
-        n, m = (max(len(each) - 3, 1) for each in once)
-        return cls(columns, owner, train * np.sqrt(n), test * np.sqrt(m), (train - test) / np.sqrt(1 / n + 1 / m))
+        train, test = (np.where(varies, each, 0.0) for each in values)
+        return cls(columns, owner, *_scores(train, test), (train, test))
 
     def strongest(self, place: int, *, labels: bool) -> tuple[float, float, float]:
         """The largest |z| of a column in training, in the test set, and of the difference."""
         own = self.owner == place
         with_ = self.owner == -1 if labels else (self.owner != place) & (self.owner >= 0)
-        parts = (np.abs(each[np.ix_(own, with_)]) for each in (self.train, self.test, self.apart))
-        train, test, apart = (float(each.max(initial=0.0)) for each in parts)
-        return train, test, apart
+        return _largest((self.train, self.test, self.apart), own, with_)
+
+    def strongest_without_parts(self, place: int) -> Iterator[tuple[float, float, float]]:
+        """The same with the labels, each time without the rows of one value, or of half of the numbers."""
+        own, labels = self.owner == place, self.owner == -1
+        used = own | labels
+        for left_out in self._parts(place):
+            rows = [each[~out][:, used] for each, out in zip(self.values, left_out, strict=True)]
+            if min(map(len, rows)) > 3:
+                yield _largest(_scores(*rows), own[used], labels[used])
+            else:
+                yield 0.0, 0.0, 0.0
+
+    def _parts(self, place: int) -> Iterator[list[npt.NDArray[np.bool_]]]:
+        for indicator in np.flatnonzero(self.owner == place):
+            values = [each[:, indicator] for each in self.values]
+            if self.columns[place].numeric:
+                for low in (0.0, 0.25, 0.5):
+                    yield [(each >= low) & (each <= low + 0.5) for each in values]
+            else:
+                yield [each > 0 for each in values]
+
+
+def _scores(train: Floats, test: Floats) -> tuple[Floats, Floats, Floats]:
+    """z of all pairs of columns in either set, and of the difference."""
+    one, other = _atanh(train), _atanh(test)
+    n, m = (max(len(each) - 3, 1) for each in (train, test))
+    return one * np.sqrt(n), other * np.sqrt(m), (one - other) / np.sqrt(1 / n + 1 / m)
+
+
+def _largest(
+    scores: tuple[Floats, Floats, Floats], own: npt.NDArray[np.bool_], with_: npt.NDArray[np.bool_]
+) -> tuple[float, float, float]:
+    train, test, apart = (float(np.abs(each[np.ix_(own, with_)]).max(initial=0.0)) for each in scores)
+    return train, test, apart
 
 
 def _unusual(values: Floats) -> Floats:
@@ -104,10 +138,19 @@ def _dead_side(together: Together, place: int) -> Side | None:
         weaker: Side = "training" if train < test else "test"
         if min(train, test) > policy.NO_MORE_THAN_CHANCE_Z:
             return None
-        if labels and not _others_speak(together, place, weaker):
+        if labels and not (_others_speak(together, place, weaker) and _in_all_parts(together, place, weaker)):
             return None
         return weaker
     return None
+
+
+def _in_all_parts(together: Together, place: int, side: Side) -> bool:
+    """Whether it has lost the labels of this set without any one part of its values, too."""
+    for train, test, apart in together.strongest_without_parts(place):
+        lost, kept = (train, test) if side == "training" else (test, train)
+        if not lost < policy.NO_MORE_THAN_CHANCE_Z < min(kept, apart):
+            return False
+    return True
 
 
 def _others_speak(together: Together, place: int, side: Side) -> bool:
