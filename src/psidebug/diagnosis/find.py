@@ -83,12 +83,17 @@ def find(task: Task, spec: Spec, origin: Origin, tick: Progress) -> list[Found]:
 
 
 def _told(found: Found, task: Task, seen: Repaired) -> Found:
-    """With what was wrong with the rows told first; the data stay those that came."""
+    """With what is wrong beside training labels told first; the data stay those that came."""
     findings, session = found
-    if not seen.causes:
+    names = {each.cause for each in findings.causes} - {"none", "cannot_say"}
+    if not names - {"training_labels"}:
         return found
-    said = verdict_on_rows(task, seen.task, findings.causes, findings.verdict)
-    return replace(findings, verdict=said), replace(session, came=task.data)
+    beside = not seen.causes or len(names - {each.cause for each in seen.causes}) > 0
+    about_labels = findings.verdict
+    if findings.correction is None and beside and findings.explanations and "training_labels" not in names:
+        about_labels = ""  # what explains the errors is told already
+    said = verdict_on_rows(task, seen.task, findings.causes, about_labels)
+    return replace(findings, verdict=said), replace(session, came=task.data) if seen.causes else session
 
 
 def _one_round(seen: Repaired, spec: Spec, origin: Origin, more: dict[str, str], tick: Progress) -> Found:

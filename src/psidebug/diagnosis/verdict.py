@@ -37,16 +37,17 @@ def verdict(
 
 
 def verdict_on_rows(came: Task, repaired: Task, causes: Sequence[FoundCause], about_labels: str) -> str:
-    """What was wrong with the rows, before what is said of the model after their repair."""
+    """What is wrong beside training labels, before what is said of these, and of the model after a repair."""
     wrong = int((came.predicted != came.test.codes).sum())
     left = int((repaired.predicted != repaired.test.codes).sum())
     first = causes[0]
     said = f"{_bugs(wrong, len(came.bugs))}, and the best explanation is: {first.said}. {first.advice}"
-    more = [each.said for each in causes[1:] if each.cause not in ("training_labels", "test_labels")]
+    more = [each.said for each in causes[1:] if each.cause != "training_labels"]
     if more:
         said += f" Also: {'; '.join(more)}."
-    changed = repaired is not came
-    return f"{said} {f'With that repaired, {left} are left. ' if changed else ''}Then: {about_labels}"
+    if repaired is not came:
+        said += f" With that repaired, {left} {'is' if left == 1 else 'are'} left."
+    return f"{said} Then: {about_labels}" if about_labels else said
 
 
 def _repaired(correction: VerifiedCorrection) -> str:
