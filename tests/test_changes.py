@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
 
-from psidebug.changes import NOTHING, Drop, InTurn, Join, Mask, Relabel, Rescale, Shift, Weigh
+from psidebug.changes import NOTHING, Blank, Drop, InTurn, Join, Mask, Relabel, Rescale, Shift, Swap, Weigh
 from psidebug.errors import UnknownOption, UnknownRow
 from psidebug.task.data import Data
 from psidebug.task.tables import column_of
@@ -79,6 +79,12 @@ def test_equal_changes_have_equal_keys_and_others_do_not() -> None:
         Rescale("x0", test=True, factor=2.0),
         Shift("x0", by=2.0),
         Mask("x0", code=2.0),
+        Mask("x0", code=2.0, fill=1.0),
+        Rescale("x0", factor=2.0, rows=np.array([0])),
+        Rescale("x0", factor=2.0, rows=np.array([1])),
+        Blank("x0"),
+        Blank("x1"),
+        Swap("x0", "x1"),
     ]
     assert same[0].key == same[1].key
     assert len({each.key for each in [*others, *same]}) == len(others) + 1
@@ -129,6 +135,85 @@ def test_a_column_changes_in_any_kind_of_table(kind: str) -> None:
     np.testing.assert_array_equal(values(masked.applied(data).train.features, "x1"), [np.nan, 5.0, np.nan, 7.0])
     assert masked.count(data) == 2
     assert masked.count(masked.applied(data)) == 0
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_some_rows_of_a_column_change_and_a_code_is_filled(kind: str) -> None:
+    data = data_of(TABLES[kind])
+    part = Rescale("x0", test=True, factor=10.0, rows=np.array([0, 3]))
+    changed = part.applied(data)
+    assert values(changed.test.features, "x0") == [10.0, 2.0, 3.0, 40.0]
+    assert values(changed.train.features, "x0") == [1.0, 2.0, 3.0, 4.0]
+    assert part.count(data) == 2
+    back = Rescale("x0", test=True, factor=0.1, rows=part.rows).applied(changed)
+    np.testing.assert_allclose(values(back.test.features, "x0"), values(data.test.features, "x0"))
+    filled = Mask("x1", code=-9.0, fill=6.0)
+    assert values(filled.applied(data).train.features, "x1") == [6.0, 5.0, 6.0, 7.0]
+    assert filled.count(data) == 2
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_a_column_is_blanked_in_all_sets_and_two_change_places(kind: str) -> None:
+    table = TABLES[kind]
+    data = data_of(table, X_validation=table, y_validation=list("abab"))
+    blank = Blank("x0").applied(data)
+    assert blank.validation is not None
+    for part in (blank.train, blank.test, blank.validation):
+        assert type(part.features) is type(table)
+        assert set(values(part.features, "x0")) == {np.median(X[:, 0])}
+        assert values(part.features, "x1") == X[:, 1].tolist()
+    swap = Swap("x0", "x1")
+    swapped = swap.applied(data)
+    assert swapped.validation is not None
+    for part in (swapped.test, swapped.validation):
+        assert values(part.features, "x0") == X[:, 1].tolist()
+        assert values(part.features, "x1") == X[:, 0].tolist()
+    assert values(swapped.train.features, "x0") == X[:, 0].tolist(), "training is as it was"
+    assert swap.count(data) == 8
+    again = swap.applied(swapped)
+    assert values(again.test.features, "x0") == values(data.test.features, "x0"), "twice is nothing"
+    assert values(data.test.features, "x0") == X[:, 0].tolist()
+
+
+WORDS: dict[str, Any] = {
+    "pandas": pd.DataFrame({"w": ["a", "b", "b", None], "x": [1, 2, 3, 4]}),
+    "polars": pl.DataFrame({"w": ["a", "b", "b", None], "x": [1, 2, 3, 4]}),
+    "pandas, own words": pd.DataFrame({"w": ["a", "b", "b", None], "x": [1, 2, 3, 4]}).astype({"w": "string"}),
+    "numpy": np.array([["a", 1], ["b", 2], ["b", 3], [None, 4]], dtype=object),
+}
+
+
+@pytest.mark.parametrize("kind", WORDS)
+def test_words_are_blanked_by_the_most_frequent_one(kind: str) -> None:
+    data = data_of(WORDS[kind])
+    name = "x0" if kind == "numpy" else "w"
+    blank = Blank(name)
+    assert blank.count(data) == 2
+    changed = blank.applied(data)
+    for part in (changed.train, changed.test):
+        assert set(column_of(part.features, name).values.tolist()) == {"b"}
+    assert blank.count(changed) == 0
+
+
+def test_a_column_without_any_value_can_be_blanked() -> None:
+    data = data_of(np.column_stack([np.full(4, np.nan), X[:, 0]]))
+    assert values(Blank("x0").applied(data).train.features, "x0") == [0.0] * 4
+
+
+def test_columns_that_numbers_name_can_be_changed() -> None:
+    data = data_of(pd.DataFrame(X, index=[9, 7, 5, 3]))
+    changed = Rescale("0", factor=2.0).applied(data)
+    assert changed.train.features.columns.tolist() == [0, 1]
+    assert changed.train.features[0].tolist() == (2 * X[:, 0]).tolist()
+    assert changed.train.features.index.tolist() == [9, 7, 5, 3]
+
+
+def test_rows_of_the_test_set_are_no_rows_of_validation() -> None:
+    data = data_of(X_validation=X[:2], y_validation=list("ab"))
+    changed = Rescale("x0", test=True, factor=2.0, rows=np.array([3])).applied(data)
+    assert changed.validation is not None
+    assert values(changed.validation.features, "x0") == [1.0, 2.0]
+    assert values(changed.test.features, "x0") == [1.0, 2.0, 3.0, 8.0]
 
 
 def test_a_change_of_the_test_column_reaches_the_validation_rows() -> None:

@@ -223,7 +223,9 @@ class _OfColumn(Change):
         """With that column changed, in the user's own kind of table."""
         if not self.test:
             return replace(data, train=self._set(data.train))
-        validation = None if data.validation is None else self._set(data.validation)
+        validation = data.validation
+        if validation is not None and self.rows is None:  # rows of the test set are no rows of this one
+            validation = self._set(validation)
         return replace(data, test=self._set(data.test), validation=validation)
 
     def count(self, data: Data) -> int:
@@ -300,7 +302,10 @@ class Blank(Change):
     def count(self, data: Data) -> int:
         """Cells of the training set that differ."""
         values = column_of(data.train.features, self.column).values
-        return int((values != _usual(values)).sum())
+        if values.dtype.kind in "fiu":
+            return int((values != _usual(values)).sum())
+        usual = str(_usual(values))  # by their text: what stands for no value in pandas cannot be compared
+        return sum(str(each) != usual for each in values.tolist())
 
 
 def _usual(values: npt.NDArray[Any]) -> Any:

@@ -25,6 +25,8 @@ SUSPECT_COLUMNS = ["row", "given", "proposed", "ps", "ps_low", "ps_high", "p_wro
 SLICE_COLUMNS = [
     "condition", "given", "rows", "suspects", "ps", "z", "p_value", "corrected", "gain", "test_error",
 ]  # fmt: skip
+CAUSE_COLUMNS = ["cause", "where", "evidence", "share", "proved", "advice", "said"]
+SUSPECT_TEST_COLUMNS = ["row", "given", "proposed", "p_wrong", "why"]
 EXPLANATION_COLUMNS = ["explanation", "evidence", "charge", "corrected", "gain", "gain_error", "proved"]
 
 
@@ -60,6 +62,7 @@ def test_debug_takes_its_data_in_order_and_its_options_by_name() -> None:
         "engine": "auto",
         "check_fidelity": True,
         "rounds": 1,
+        "causes": "all",
         "images": None,
         "text": None,
         "rng": None,
@@ -88,11 +91,11 @@ def test_the_door_takes_what_debug_takes() -> None:
 
 DIAGNOSIS = {
     "what was found": {
-        "annotators", "answers", "ask_again", "checks",
+        "annotators", "answers", "ask_again", "cause", "causes", "checks",
         "controls", "corrected", "correction", "curve", "explained", "explanations", "fidelity", "findings", "found",
         "later", "notes", "nothing_to_debug", "order", "p_wrong", "prior", "proposed", "repaired_labels",
-        "repaired_model", "repaired_weights", "repairs", "settings", "slices", "spec", "suspects", "threshold_curve",
-        "verdict",
+        "repaired_model", "repaired_weights", "repairs", "settings", "slices", "spec", "suspect_tests", "suspects",
+        "threshold_curve", "verdict",
     },
     "what it is about": {"data", "display", "test_metadata"},
     "who found it": {"estimates", "graybox", "hypotheses", "live", "session", "symptom", "task", "tried"},
@@ -131,11 +134,15 @@ def test_the_columns_of_the_results(planted: Planted, make: type) -> None:
     assert columns(found.explain(int(found.task.bugs[0])).causes) == SUSPECT_COLUMNS
     assert columns(found.explanations) == EXPLANATION_COLUMNS
     assert columns(found.checks) == ["check", "sentence"]
+    assert columns(found.causes) == CAUSE_COLUMNS
+    assert columns(found.suspect_tests) == SUSPECT_TEST_COLUMNS
     assert found.explanations.shape[0] == len(found.hypotheses) > 1
     quiet = psidebug.debug(LogisticRegression(), X_train, planted.y_train, X_test, planted.y_test, bugs=[])
     assert columns(quiet.suspects) == SUSPECT_COLUMNS
     assert columns(quiet.slices) == SLICE_COLUMNS
     assert columns(quiet.explanations) == EXPLANATION_COLUMNS
+    assert columns(quiet.causes) == CAUSE_COLUMNS
+    assert columns(quiet.suspect_tests) == SUSPECT_TEST_COLUMNS
     assert quiet.explanations.shape[0] == 0
 
 

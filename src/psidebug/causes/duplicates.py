@@ -30,10 +30,11 @@ def claims(data: Data, without: Collection[str] = ()) -> list[Claim]:
     values, tested = np.unique(test, return_counts=True)
     place = np.searchsorted(values, keys)
     place = np.clip(place, 0, len(values) - 1)
-    between = float(tested[place][values[place] == keys].sum())
+    between = float(tested[place][values[place] == keys].sum()) / len(keys)
     within = float((of_kind * (of_kind - 1) // 2).sum())
     inside_test = float((tested * (tested - 1) // 2).sum()) * 2 / max(len(test) - 1, 1)
-    expected = (max(between / len(keys), inside_test / len(test)) * len(keys) + 1.0) * (len(keys) - 1) / 2 / len(test)
+    # Test rows that are equal to a row, in the mean: what chance makes equal is as frequent in either set.
+    expected = (max(between, inside_test) * len(keys) + 1.0) * (len(keys) - 1) / 2 / len(test)
     if within < 3.0 * expected or poisson.sf(within, expected) > policy.CLEARLY_DIFFERENT:
         return []
     return [_claim(data, group, sizes, copies)]

@@ -51,7 +51,8 @@ def _beyond(code: float, rest: npt.NDArray[np.float64]) -> bool:
     """Whether it lies apart from the other values, and not one step after the last of them."""
     if rest[0] <= code <= rest[-1]:
         return False
-    gap, steps = max(rest[0] - code, code - rest[-1]), np.diff(rest)
+    with np.errstate(over="ignore"):  # of numbers near the largest there are
+        gap, steps = max(rest[0] - code, code - rest[-1]), np.diff(rest)
     return code < 0 <= rest[0] or (len(steps) > 0 and gap > 3.0 * float(np.median(steps)))
 
 

@@ -26,6 +26,8 @@ UNITS = (
 WHOLE = 0.97
 """Mixtures with a larger w are the whole column."""
 CELLS, FLOOR = 400, 1e-3
+LEAST_VALUES = 20
+"""Of fewer different values some are ten times others anyway: they are codes, or steps."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +65,11 @@ def claims(column: TwoSets, validation: Floats | None = None) -> list[Claim]:
     found = [each for each in found if each.left < policy.LEFT_AFTER_REPAIR * before]
     if not found:
         return []
-    return [_claim(column, max(found, key=lambda each: (each.side == side, each.fit)), before)]
+    best = max(found, key=lambda each: (each.side == side, each.fit))
+    if best.share > WHOLE:  # of near factors, such as 52 and 60, that which leaves least is the right one more often
+        whole = (each for each in found if each.side == best.side and each.share > WHOLE)
+        best = min(whole, key=lambda each: each.left)
+    return [_claim(column, best, before)]
 
 
 def _scaled(column: TwoSets, side: Side, factor: float) -> _Scaled | None:
@@ -81,9 +87,10 @@ def _scaled(column: TwoSets, side: Side, factor: float) -> _Scaled | None:
     inside[there] = posterior > 0.5
     if share > WHOLE:
         inside[:] = True
-    elif shift < np.log(5.0):  # rows of near units cannot be told from large ones
-        return None
-    repaired = np.where(inside, own / factor, own)
+    elif shift < np.log(5.0) or len(np.unique(other)) < LEAST_VALUES:
+        return None  # rows of near units cannot be told from large ones
+    with np.errstate(over="ignore"):  # of numbers near the largest there are
+        repaired = np.where(inside, own / factor, own)
     repaired = repaired[np.isfinite(repaired)]
     if unlike(repaired, other) < policy.STILL_DIFFERENT:
         return None
@@ -103,7 +110,9 @@ def _mixture(logs: Floats, reference: Floats, shift: float) -> tuple[float, Floa
     def at(values: Floats) -> Floats:
         place = np.clip(((values - edges[0]) / width).astype(np.intp), -1, len(density))
         outside = (place < 0) | (place >= len(density))
-        return np.where(outside, 0.0, density[np.clip(place, 0, len(density) - 1)]) + FLOOR
+        beyond = np.maximum(np.maximum(edges[0] - values, values - edges[-1]), 0.0)  # less and less likely
+        inside = np.where(outside, 0.0, density[np.clip(place, 0, len(density) - 1)])
+        return np.asarray(inside + FLOOR * np.exp(-beyond))
 
     as_is, scaled = at(logs), at(logs - shift)
     share = 0.5

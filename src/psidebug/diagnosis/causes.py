@@ -116,7 +116,7 @@ def _accepted(done: Repaired, claim: Claim) -> Repaired:
         nats = _told_beyond(task, str(claim.column))
         found = replace(found, evidence=nats, share=_share(task, nats))
     again, changes, spelled = task, done.changes, change if isinstance(change, Relabel) else done.spelled
-    harmless = effect is not None and effect.gain > -policy.LEAST_Z * effect.gain_error
+    harmless = effect is not None and np.isfinite(effect.gain) and effect.gain >= -policy.LEAST_Z * effect.gain_error
     if change is not None and harmless and not isinstance(change, Drop | Weigh | Relabel):
         again = replace(prover.trainer.after(change), fitted_by_user=False)
         if len(task.bugs) < int((task.predicted != task.test.codes).sum()):  # bugs that were picked out stay so
@@ -237,6 +237,7 @@ def weighed(
     own = next((each for each in contest.predictions if each.name == OWN), None)
     of_labels: Contest | None = contest
     misspelled = any(each.cause == "label_spelling" for each in seen)
+    training_only = misspelled or _lacks_a_class(task)
     if own is not None and not misspelled and (claims := shares.claims(task.data, own)):
         found += [_weighted(task, trainer, each) for each in claims]
         matched = _with_shares_of_training(task)
@@ -245,7 +246,7 @@ def weighed(
     hypotheses: tuple[Hypothesis, ...] = ()
     of_test: Hypothesis | None = None
     if of_labels is not None:
-        hypotheses, of_test = _either_set(of_labels, trainer, effects, tick, training_only=misspelled)
+        hypotheses, of_test = _either_set(of_labels, trainer, effects, tick, training_only=training_only)
     if of_test is not None:
         found.append(_test_labels(task, of_test))
     elif not found and not (hypotheses and hypotheses[0].likely):
@@ -307,11 +308,17 @@ def _none_wrong(task: Task, like: Hypothesis) -> Hypothesis:
     return replace(like, slices=(), posterior=right, evidence=0.0, charge=max(like.charge, 1.0))
 
 
+def _lacks_a_class(task: Task) -> bool:
+    """Whether the test set has hardly a row of a class: rows that look like it would all seem to be mislabelled."""
+    trained, tested = (np.bincount(each.codes, minlength=task.encoding.size) for each in (task.train, task.test))
+    return bool(((trained >= policy.LEAST_ROWS) & (tested < policy.LEAST_ROWS)).any())
+
+
 def _training_rather(task: Task, trainer: Trainer, of_train: Hypothesis, of_test: Hypothesis) -> bool:
     """Whether the training labels are the wrong ones: by validation rows if they can tell, else by a third party.
 
-    Without them the hypothesis must also have clearly more evidence than the one about test labels: in a small set, a
-    third party is easily wrong about a slice that was searched for.
+    Without them the hypothesis must also have clearly more evidence than the one about test labels, or the third party
+    be clear: in a small set, it is easily wrong about a slice that was searched for.
     """
     if task.data.validation is not None:
         with suppress(LearnerFailed):
@@ -323,9 +330,8 @@ def _training_rather(task: Task, trainer: Trainer, of_train: Hypothesis, of_test
             gain, error = float(gains.sum()), float(np.sqrt(np.vdot(gains, gains)))
             if abs(gain) > policy.LEAST_Z * error:
                 return gain > 0
-    if of_train.surplus < policy.MORE_THAN_OF_TEST * of_test.surplus:
-        return False
-    return training_labels_rather(task, trainer, of_train, of_test) > 0
+    more = of_train.surplus >= policy.MORE_THAN_OF_TEST * of_test.surplus
+    return training_labels_rather(task, trainer, of_train, of_test) > (0.0 if more else policy.LEAST_OF_TEST)
 
 
 def _with_shares_of_training(task: Task) -> Task:

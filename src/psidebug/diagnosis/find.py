@@ -83,7 +83,7 @@ def find(task: Task, spec: Spec, origin: Origin, tick: Progress) -> list[Found]:
 
 
 def _told(found: Found, task: Task, seen: Repaired) -> Found:
-    """With what was wrong with the rows told first; the data stay those that came."""
+    """With what is wrong beside training labels told first; the data stay those that came."""
     findings, session = found
     said = with_causes(task, seen.task, findings)
     return replace(findings, verdict=said), replace(session, came=task.data if seen.changes else None)

@@ -7,7 +7,7 @@ set. The labels that are wrong need noise rates to be explained by them, the oth
     max_R 1/|S| Σ_{i∈S} log Σ_k P(k | x_i) R(y_i | k) / P(y_i | x_i)
 
 is compared between the sets. Training errors without a slice are compared by the likelihood of all labels under
-either, to which the slice of the test errors adds its own, if there is one.
+either; with a slice of test errors, by the evidence for each row of their own set.
 """
 
 from __future__ import annotations
@@ -68,10 +68,10 @@ def training_labels_rather(task: Task, trainer: Trainer, of_train: Hypothesis, o
     """Nats that speak for errors in the training labels, and against errors in the test labels; < 0 the other way."""
     if (inside := _inside(of_train.slices, task.data)) is not None:
         return _in_slice(task, trainer, *inside)
-    rather = of_train.log_likelihood - of_test.log_likelihood
-    if (inside := _inside(of_test.slices, _swapped_back(task.data))) is not None:
-        rather += _in_slice(task, trainer, *inside[::-1])
-    return rather
+    if of_test.slices and not of_train.slices:  # labels outside would be wrong, too: no third party
+        sizes = len(task.train), len(task.test)
+        return (of_train.surplus / sizes[0] - of_test.surplus / sizes[1]) * min(sizes)
+    return of_train.log_likelihood - of_test.log_likelihood
 
 
 def _in_slice(task: Task, trainer: Trainer, train: Mask, test: Mask) -> float:
@@ -112,10 +112,6 @@ def _inside(slices: Sequence[Slice], data: Data) -> tuple[Mask, Mask] | None:
         np.logical_or.reduce([each.holds(one) for each in slices]) for one in (data, replace(data, train=data.test))
     ]
     return None if not all(each.any() and not each.all() for each in both) else (both[0], both[1])
-
-
-def _swapped_back(data: Data) -> Data:
-    return replace(data, train=data.test, test=data.train)
 
 
 def _exchanged(predictions: Sequence[LabelPredictions]) -> list[LabelPredictions]:

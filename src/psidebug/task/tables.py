@@ -182,7 +182,7 @@ def changed_column(table: Table, name: str, values: npt.NDArray[Any], *, unnamed
         frame = nw.from_native(table, eager_only=True)
         own = frame.columns[[str(each) for each in frame.columns].index(name)]
         series = nw.new_series(own, values, backend=frame.implementation)
-        return frame.with_columns(series).select(frame.columns).to_native()
+        return frame.with_columns(series).to_native()
     index = int(name.removeprefix(unnamed))
     if sp.issparse(table):
         by_column = table.tolil(copy=True).astype(np.result_type(table.dtype, values.dtype))

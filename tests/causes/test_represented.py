@@ -1,0 +1,67 @@
+"""Kinds of rows that training hardly has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from psidebug.causes import represented
+from psidebug.causes.claim import Claim
+from psidebug.causes.columns import both_sets
+from tests.causes.rows import SEEDS, WRONG_LABELS, Rows, late_is_rare, parcels
+
+
+def claims(rows: Rows) -> list[Claim]:
+    return represented.claims(data := rows.data, both_sets(data))
+
+
+def thinned(rows: Rows, inside: Any) -> Rows:
+    """One of forty of these training rows is left."""
+    return rows.taken("training", np.flatnonzero(~np.asarray(inside) | (np.arange(len(rows.y_train)) % 40 == 0)))
+
+
+@pytest.mark.parametrize("kind", ["bag", "tube"])
+def test_a_value_that_training_hardly_has_is_found_with_its_test_rows(kind: str) -> None:
+    for seed in SEEDS:
+        clean = parcels(seed)
+        (found,) = claims(thinned(clean, clean.X_train["kind"] == kind))
+        assert found.column == "kind"
+        assert f"kind = {kind}" in found.where
+        assert found.rows is not None
+        np.testing.assert_array_equal(found.rows, np.flatnonzero(clean.X_test["kind"] == kind))
+
+
+def test_a_range_that_training_hardly_has_is_found() -> None:
+    for seed in SEEDS:
+        clean = parcels(seed)
+        (found,) = claims(thinned(clean, clean.X_train["age"].between(35, 42)))
+        assert found.column == "age"
+        assert found.rows is not None
+        inside = clean.X_test["age"].between(35, 42).to_numpy()
+        assert inside[found.rows].mean() > 0.8
+        assert np.isin(np.flatnonzero(inside), found.rows).mean() > 0.5
+
+
+@pytest.mark.parametrize("plant", [None, late_is_rare, *WRONG_LABELS.values()])
+def test_no_kind_lacks_in_clean_rows_and_by_wrong_labels_or_other_shares(plant: Any) -> None:
+    for seed in SEEDS:
+        rows = parcels(seed) if plant is None else plant(parcels(seed))
+        assert claims(rows) == [], seed
+
+
+def test_a_kind_that_goes_with_a_rare_class_does_not_lack() -> None:
+    """Rows of the class are fewer, and so are those of a value that only they have."""
+    for seed in SEEDS:
+        clean = parcels(seed)
+        for side in ("training", "test"):
+            own = np.where((clean.labels(side) == "late") & (clean.features(side)["weight"] > 2.5), "yes", "no")
+            clean = clean.with_column(side, "express", own)
+        assert claims(late_is_rare(clean)) == [], seed
+
+
+def test_smaller_training_sets_lack_nothing() -> None:
+    """As many rows as a tenth of the test set, drawn alike."""
+    for seed in SEEDS:
+        assert claims(parcels(seed, 60, 600)) == [], seed

@@ -1,0 +1,95 @@
+"""Which set has the wrong labels: the mirrored contest, and the third party."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import psidebug
+from psidebug.evidence.contest import Contest, compete
+from psidebug.evidence.hypotheses import Hypothesis
+from psidebug.evidence.predictors import Predictors
+from psidebug.evidence.which_set import mirrored, noise_in_test_labels, training_labels_rather
+from psidebug.task.task import Task
+from psidebug.training.trainer import Trainer
+from tests.causes.rows import Rows, at_random, in_test_slice, in_training_slice, learner, parcels
+
+
+def task_of(rows: Rows) -> Task:
+    return Task.of(learner(), *rows.parts, seed=0)
+
+
+def contest_of(task: Task) -> Contest:
+    return Contest.of(task, Predictors.of(task, Trainer(task)))
+
+
+def best(task: Task) -> Hypothesis:
+    return compete(contest_of(task), None, lambda stage, done, total: None)[0]
+
+
+def test_the_mirror_trains_on_test_rows_and_twice_is_the_same() -> None:
+    task = task_of(parcels(0))
+    mirror = mirrored(task)
+    assert mirror.train.features is task.test.features
+    assert mirror.test.features is task.train.features
+    np.testing.assert_array_equal(mirror.train.codes, task.test.codes)
+    np.testing.assert_array_equal(mirror.bugs, np.flatnonzero(mirror.predicted != task.train.codes))
+    again = mirrored(mirror)
+    np.testing.assert_array_equal(again.predicted, task.predicted)
+
+
+def test_the_mirror_leaves_the_task_and_what_is_known_of_training_rows() -> None:
+    rows = parcels(0)
+    weights = np.random.default_rng(0).random(len(rows.y_train)) + 0.5
+    task = Task.of(learner(), *rows.parts, known=[0, 1], seed=0)
+    task = replace(task, data=replace(task.data, sample_weight=weights))
+    mirror = mirrored(task)
+    assert (mirror.data.sample_weight, mirror.data.known) == (None, None)
+    assert len(mirror.data.rows) == len(rows.y_test)
+    assert task.data.known is not None
+
+
+@pytest.mark.parametrize(("plant", "noisy"), [(None, False), (at_random("test"), True), (at_random("training"), False)])
+def test_noise_of_test_labels_is_seen_where_there_is_some(plant: Any, noisy: bool) -> None:
+    for seed in (0, 1):
+        rows = parcels(seed) if plant is None else plant(parcels(seed))
+        task = task_of(rows)
+        nats = noise_in_test_labels(contest_of(task).predictions, task.train.codes, task.test.codes)
+        assert (nats > 0) == noisy, seed
+
+
+@pytest.mark.parametrize(("plant", "training"), [(in_training_slice, True), (in_test_slice, False)])
+def test_a_third_party_tells_which_labels_of_a_slice_are_wrong(plant: Any, training: bool) -> None:
+    task = task_of(plant(parcels(0)))
+    of_train, of_test = best(task), best(mirrored(task))
+    assert of_train.likely
+    assert of_test.likely, "each accuses the other"
+    rather = training_labels_rather(task, Trainer(task), of_train, of_test)
+    assert (rather > 0) == training
+
+
+def test_a_third_party_turns_with_the_sets() -> None:
+    """What speaks for errors in training speaks against them in the mirror, by as much."""
+    task = task_of(in_training_slice(parcels(0)))
+    of_train, mirror = best(task), mirrored(task)
+    assert of_train.slices, "the case that this test is about"
+    one, other = (training_labels_rather(each, Trainer(each), of_train, of_train) for each in (task, mirror))
+    assert one > 1
+    assert other == pytest.approx(-one, rel=0.1)
+
+
+def test_validation_rows_decide_where_there_are_some() -> None:
+    """The same two sets: with rows as in training, the test labels are wrong, and with rows as in the test set not."""
+    clean, apart = parcels(0), parcels(5)
+    rows = in_training_slice(clean)
+    marked = in_test_slice(apart)
+    told = {
+        name: psidebug.debug(
+            learner(), *rows.parts, X_validation=apart.X_test, y_validation=labels, check_fidelity=False, rng=0
+        ).cause
+        for name, labels in (("as in the test set", apart.y_test), ("as in training", marked.y_test))
+    }
+    assert told == {"as in the test set": "training_labels", "as in training": "test_labels"}
