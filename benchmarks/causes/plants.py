@@ -48,7 +48,8 @@ def telling(tables: Tables, names: list[str]) -> list[str]:
     return sorted(names, key=lambda name: -told[name])
 
 
-def _one_of_the_best(tables: Tables, rng: np.random.Generator, *, numbers: bool = True, most: int = 2) -> str:
+def one_of_the_best(tables: Tables, rng: np.random.Generator, *, numbers: bool = True, most: int = 2) -> str:
+    """A column, by chance one of those that tell most."""
     names = tables.numbers if numbers else tables.X_train.columns.tolist()
     varied = [name for name in names if tables.X_train[name].nunique() > (8 if numbers else 1)]
     if numbers:  # where most are one value, as 0, no unit shows
@@ -72,7 +73,7 @@ def _slice(tables: Tables, rng: np.random.Generator) -> Callable[[pd.DataFrame],
         values = shares[(shares > 0.08) & (shares < 0.3)].index
         found += [partial(_has, name=name, value=value) for value in values]
     if not found or rng.random() < 0.3:
-        name = _one_of_the_best(tables, rng, most=4)
+        name = one_of_the_best(tables, rng, most=4)
         low, high = tables.X_train[name].quantile([0.55, 0.75])
         found = [partial(_between, name=name, low=low, high=high)]
     return found[int(rng.integers(len(found)))]
@@ -129,19 +130,19 @@ FACTORS = (12.0, 60.0, 1000.0, 100.0, 2.54, 0.4536, 0.1, 24.0)
 
 def unit_in_test(t: Tables, rng: np.random.Generator, learner: str) -> Planted:
     """A column in another unit in the test set."""
-    name, factor = _one_of_the_best(t, rng), float(rng.choice(FACTORS))
+    name, factor = one_of_the_best(t, rng), float(rng.choice(FACTORS))
     return Planted(replace(t, X_test=t.X_test.assign(**{name: t.X_test[name] * factor})), "unit", name)
 
 
 def unit_in_training(t: Tables, rng: np.random.Generator, learner: str) -> Planted:
     """A column in another unit in the training set."""
-    name, factor = _one_of_the_best(t, rng), float(rng.choice(FACTORS))
+    name, factor = one_of_the_best(t, rng), float(rng.choice(FACTORS))
     return Planted(replace(t, X_train=t.X_train.assign(**{name: t.X_train[name] * factor})), "unit", name)
 
 
 def unit_of_a_source(t: Tables, rng: np.random.Generator, learner: str) -> Planted:
     """A column in another unit in the training rows of one source, or of some months."""
-    name, factor = _one_of_the_best(t, rng), float(rng.choice([12.0, 60.0, 1000.0, 100.0]))
+    name, factor = one_of_the_best(t, rng), float(rng.choice([12.0, 60.0, 1000.0, 100.0]))
     if rng.random() < 0.5:
         rows = (t.metadata["source"] == "south").to_numpy()
     else:
@@ -151,7 +152,7 @@ def unit_of_a_source(t: Tables, rng: np.random.Generator, learner: str) -> Plant
 
 
 def _code(t: Tables, part: str, rng: np.random.Generator) -> Planted:
-    name, code = _one_of_the_best(t, rng), float(rng.choice([-999.0, -1.0, 9999.0, 99999.0]))
+    name, code = one_of_the_best(t, rng), float(rng.choice([-999.0, -1.0, 9999.0, 99999.0]))
     X = getattr(t, f"X_{part}")
     if code == -1.0 and X[name].min() < 0:
         code = -999.0
@@ -193,9 +194,9 @@ def _repeated(t: Tables, rng: np.random.Generator, *, wrong: bool) -> Planted:
         chosen = np.zeros(len(labels), dtype=bool)
         chosen[some] = True
         labels = _moved(labels, chosen, rng)
-    kept = np.concatenate([np.arange(len(labels)), np.repeat(some, 40)])
-    again = replace(t, y_train=labels).rows("train", rng.permutation(kept))
-    return Planted(again, "duplicates")
+    kept = rng.permutation(np.concatenate([np.arange(len(labels)), np.repeat(some, 40)]))
+    again = replace(t, y_train=labels).rows("train", kept)
+    return Planted(again, "duplicates", wrong_train=np.asarray(labels != t.y_train)[kept])
 
 
 def duplicates(t: Tables, rng: np.random.Generator, learner: str) -> Planted:
@@ -227,7 +228,7 @@ def leak(t: Tables, rng: np.random.Generator, learner: str) -> Planted:
 
 
 def _dead(t: Tables, part: str, rng: np.random.Generator) -> Planted:
-    name = _one_of_the_best(t, rng, numbers=False, most=1)
+    name = one_of_the_best(t, rng, numbers=False, most=1)
     X = getattr(t, f"X_{part}")
     values = X[name].to_numpy()
     values = rng.permutation(values) if rng.random() < 0.5 else np.roll(values, 1)
@@ -256,7 +257,7 @@ def spelling(t: Tables, rng: np.random.Generator, learner: str) -> Planted:
     rows = (t.y_train == chosen) & (rng.random(len(t.y_train)) < 0.35)
     labels = t.y_train.copy()
     labels[rows] = [f"{each} " if rng.random() < 0.5 else f" {each}" for each in labels[rows]]
-    return Planted(replace(t, y_train=labels), "label_spelling")
+    return Planted(replace(t, y_train=labels), "label_spelling", wrong_train=rows)
 
 
 def learner_of(planted: Planted, kind: str) -> Classifier:

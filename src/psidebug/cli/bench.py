@@ -1,4 +1,4 @@
-"""``psi bench``: the paper's evaluation, peers, real errors, speed; ``psi datasets`` lists the data."""
+"""``psi bench``: the paper's evaluation, peers, real errors, causes, speed; ``psi datasets`` lists the data."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from psidebug.cli.options import command
 from psidebug.cli.output import Output
 from psidebug.cli.settings import PlaceToWrite
 from psidebug.errors import PsiError, UnknownOption
+
+USUAL_SEEDS = {"real": 3, "causes": 2}
 
 
 @command(example="psi datasets")
@@ -58,9 +60,9 @@ def datasets(output: Output) -> None:
 
 
 @command(example="psi bench speed --quick")
-@click.argument("what", type=click.Choice(["paper", "peers", "real", "speed"]))
+@click.argument("what", type=click.Choice(["paper", "peers", "real", "causes", "speed"]))
 @click.option("--quick", is_flag=True, help="One seed and small data: minutes instead of hours.")
-@click.option("--seeds", type=click.IntRange(1, 100), help="How many, from 0: 5 if left out, 3 for real.")
+@click.option("--seeds", type=click.IntRange(1, 100), help="How many, from 0: 5 if left out, 3 for real, 2 for causes.")
 @click.option("--data", metavar="NAME", multiple=True, help="Only this data set (see 'psi datasets'); repeatable.")
 @click.option("--tasks", metavar="NAME", multiple=True, help="real: only this task, or 'extra' ones; repeatable.")
 @click.option(
@@ -94,8 +96,9 @@ def bench(
     """Measure Psi on data with known label errors.
 
     "paper" repeats the evaluation of the paper and shows both sets of numbers; "peers" compares Psi with other tools,
-    on the same rows in the same run; "real" takes errors that nobody planted; "speed" compares a diagnosis with one
-    fit. Real data are downloaded, or read from the folder that PSI_DATA names.
+    on the same rows in the same run; "real" takes errors that nobody planted; "causes" plants units, codes, copies and
+    more, and asks which it is; "speed" compares a diagnosis with one fit. Real data are downloaded, or read from the
+    folder that PSI_DATA names.
 
     The benchmarks come with a clone of the repository, not with the installed package: there, run
     pip install -e ".[bench]" first.
@@ -105,7 +108,7 @@ def bench(
     for name in data:
         if name not in BENCHMARKS:
             raise UnknownOption(f"--data {name!r} is not one of {', '.join(BENCHMARKS)}.")
-    chosen = range(1 if quick else seeds or (3 if what == "real" else 5))
+    chosen = range(1 if quick else seeds or USUAL_SEEDS.get(what, 5))
     written = page or out / f"{what}.md"
     if what == "speed":
         _speed(output, quick=quick)
@@ -118,6 +121,10 @@ def bench(
     elif what == "real":
         _benchmarks("real.command").bench_real(
             quick=quick, out=out / "real.csv", page=written, tasks=tasks, seeds=chosen, tell=output.remark
+        )
+    elif what == "causes":
+        _benchmarks("causes.command").bench_causes(
+            quick=quick, out=out / "causes.csv", page=written, seeds=chosen, tell=output.remark
         )
     else:
         peers = _benchmarks("peers.command")

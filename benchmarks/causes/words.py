@@ -1,0 +1,137 @@
+"""What the page of causes says in words."""
+
+from __future__ import annotations
+
+ABOUT = """# Which cause is it?
+
+A model errs on new rows. Wrong training labels are one cause among others. `psidebug.debug(...)` asks about all of them
+and says which one it is:
+
+```python
+diagnosis = psidebug.debug(model, X_train, y_train, X_test, y_test)
+diagnosis.cause          # its name: "unit"
+diagnosis.causes         # all that were found: where, how much each explains, whether it is proved, what to do
+diagnosis.suspect_tests  # test labels that are probably wrong
+```
+
+Causes have an order: the one whose repair raises the log likelihood of the test rows most comes first (`evidence`, in
+nats; `share` is the part of the test log loss). A cause is `proved` if the learner, trained on the repaired rows, gains
+clearly, and more than by the same change to another column or to other rows. `causes="labels"` asks about training
+labels only.
+
+What the rows show comes first. It is repaired, one cause at a time, and then labels are weighed: a column in another
+unit makes many labels look wrong. Labels are never changed for a cause that is not about labels.
+
+## The causes
+"""
+
+CAUSES = (
+    (
+        "training_labels",
+        "Training labels are wrong, at random or in a slice.",
+        "Wrong labels explain the labels of both sets better than anything else, by predictors that did not see them.",
+        "Look at `suspects`; take `repaired_labels`.",
+    ),
+    (
+        "test_labels",
+        "Test labels are wrong.",
+        "The same with the two sets exchanged. If both sets could be the wrong one, validation rows decide, or "
+        "predictors that know no label of the slice.",
+        "Put the labels in `suspect_tests` right. The training labels stay.",
+    ),
+    (
+        "unit",
+        "A column has another unit in one set, or in some rows.",
+        "Values are distributed as in the other set times a factor between units in use, such as 12, 60, 1000 or 2.54.",
+        "Bring the column to one unit. The advice has the factor.",
+    ),
+    (
+        "missing_code",
+        "A value such as -999 stands for no value; or cells are missing in one set only.",
+        "The value is frequent in one set and rare in the other, and lies apart from all other values.",
+        "Make it a missing value, or find out why cells are missing.",
+    ),
+    (
+        "swapped_columns",
+        "Two columns of numbers have changed places.",
+        "Each is distributed as the other one is in the other set.",
+        "Give them their names back.",
+    ),
+    (
+        "dead_column",
+        "A column no longer belongs to its rows: it was shuffled or shifted.",
+        "It hangs together with other columns in one set and with none in the other. Labels have no part in that.",
+        "Look how it was joined. Without an answer, leave it out.",
+    ),
+    (
+        "leak",
+        "A column was made from the training labels, or after them.",
+        "Alone it tells far more about the training labels than any other column, and little about the test labels.",
+        "Leave it out.",
+    ),
+    (
+        "duplicates",
+        "Training rows are there many times.",
+        "Equal rows are more frequent within training than between the sets.",
+        "Keep one of each, with the label that is right.",
+    ),
+    (
+        "class_shares",
+        "A class is rarer or more frequent in training than in the test set.",
+        "Shares of the labels differ, and the rows have changed with them. Wrong labels leave the rows as they are.",
+        "Weigh the rows of each class by its share among new rows, or collect more.",
+    ),
+    (
+        "under_represented",
+        "Rows of a kind are hardly there in training.",
+        "Far fewer training rows have a value, or lie in a range, than the test rows of each class let expect.",
+        "Collect more of them. The advice says what some more are worth.",
+    ),
+    (
+        "capacity",
+        "The learner is too weak or too strong, or its options are wrong.",
+        "Another learner, trained on the same rows, does far better on unseen rows of both sets.",
+        "Change the learner or its options.",
+    ),
+    (
+        "label_spelling",
+        "One class is spelled in several ways.",
+        "Names of classes differ in blanks, capitals or form only.",
+        "Spell each class in one way.",
+    ),
+    ("none", "Nothing is found.", "No cause above shows.", "The errors may be what these rows allow."),
+    ("cannot_say", "Nothing can be said.", "There are too few test rows.", "Give more test rows."),
+)
+
+MEASURED = """## Measured
+
+`psi bench causes` makes this page from its files of results. Something is planted in five tables (census, an online
+shop, sensors, digits, tumours), for a logistic regression and boosted trees. Psi is called with all defaults but one:
+the fidelity of the gray box is not measured. It gets the rows, and columns with a source and a date. The numbers in
+`policy.py` were chosen on other seeds of the same tables and plants, so other tables are the real test.
+"""
+
+HARM = """## Labels that are right
+
+How many right labels would `repaired_labels` change where no training label is wrong? *Largest* is the largest share of
+the training rows; *worse* are runs in which the learner trained on `repaired_labels` has more errors on validation rows
+than before, by more than chance. Psi has not seen these rows, unless the line says so.
+"""
+
+MORE = """## Corruptions that others use
+
+Psi has no cause for some of them. The expected one is the nearest. These plants chose no number of Psi.
+"""
+
+PAIRS = """## Two causes at once
+
+*First*: the cause named first is one of the two. *Both*: both are named, with the right columns.
+"""
+
+TOOLS = """## Other tools
+
+The same tasks, with the logistic learner. A tool *names* the cause if one of its issues stands for it, by the
+generous list below. It *tells it apart* if that issue is not raised on the same table with nothing planted. *Others*
+are issues beside it, in the mean. With nothing planted, a tool is right if it raises nothing. Psi is counted likewise,
+by all causes that it names, whatever their order.
+"""
