@@ -26,7 +26,7 @@ def said_by_the_learner(rows: Rows) -> LabelPredictions:
 
 
 def claims(rows: Rows, data: Data | None = None) -> list[Claim]:
-    return shares.claims(data or rows.data, said_by_the_learner(rows))
+    return shares.claims(data or rows.data, [said_by_the_learner(rows)])
 
 
 def rare_in_the_test_set(rows: Rows) -> Rows:

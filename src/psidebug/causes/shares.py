@@ -8,6 +8,8 @@ the shares of the training labels (0) to those of the test labels (1) they lie.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy.optimize import nnls
 from scipy.stats import chi2_contingency
@@ -21,15 +23,15 @@ from psidebug.task.data import Data
 from psidebug.task.labels import quoted
 
 
-def claims(data: Data, own: LabelPredictions) -> list[Claim]:
-    """By what the user's learner says of rows that it was not trained on."""
+def claims(data: Data, predictions: Sequence[LabelPredictions]) -> list[Claim]:
+    """By what predictors say of rows that they were not trained on: λ is that of most of them."""
     size = data.encoding.size
     counts = np.array([np.bincount(each.codes, minlength=size) for each in (data.train, data.test)])
     both = (counts > 0).all(axis=0)
     if both.sum() < 2 or chi2_contingency(counts[:, both]).pvalue > policy.SHARES_DIFFER:
         return []
     trained, tested = counts / counts.sum(axis=1, keepdims=True)
-    if not _moved(data, own, trained, tested) > policy.ROWS_MOVED:
+    if not np.median([_moved(data, each, trained, tested) for each in predictions]) > policy.ROWS_MOVED:
         return []
     ratio = np.divide(tested, trained, out=np.ones(size), where=trained > 0)
     weights = ratio[data.train.codes] * (1.0 if data.sample_weight is None else data.sample_weight)

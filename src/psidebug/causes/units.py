@@ -26,7 +26,7 @@ UNITS = (
 WHOLE = 0.97
 """Mixtures with a larger w are the whole column."""
 CELLS, FLOOR = 400, 1e-3
-LEAST_VALUES = 20
+LEAST_VALUES = 8
 """Of fewer different values some are ten times others anyway: they are codes, or steps."""
 
 

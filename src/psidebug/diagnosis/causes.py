@@ -29,7 +29,7 @@ from psidebug.errors import LearnerFailed
 from psidebug.evidence.calibration import chance
 from psidebug.evidence.contest import Contest, compete
 from psidebug.evidence.hypotheses import Hypothesis
-from psidebug.evidence.predictors import OWN, Predictors
+from psidebug.evidence.predictors import Predictors
 from psidebug.evidence.which_set import mirrored, noise_in_test_labels, training_labels_rather
 from psidebug.findings.effects import Verification
 from psidebug.findings.findings import FoundCause
@@ -234,11 +234,10 @@ def weighed(
     if labels_only:
         return Weighed(tuple(compete(contest, effects, tick)))
     found: list[FoundCause] = []
-    own = next((each for each in contest.predictions if each.name == OWN), None)
     of_labels: Contest | None = contest
     misspelled = any(each.cause == "label_spelling" for each in seen)
     training_only = misspelled or _lacks_a_class(task)
-    if own is not None and not misspelled and (claims := shares.claims(task.data, own)):
+    if not misspelled and (claims := shares.claims(task.data, contest.predictions)):
         found += [_weighted(task, trainer, each) for each in claims]
         matched = _with_shares_of_training(task)
         enough = enough_evidence(matched)
