@@ -26,8 +26,8 @@ UNITS = (
 WHOLE = 0.97
 """Mixtures with a larger w are the whole column."""
 CELLS, FLOOR = 400, 1e-3
-LEAST_VALUES = 8
-"""Of fewer different values some are ten times others anyway: they are codes, or steps."""
+LEAST_VALUES = 20
+"""Of fewer different values some are ten times others anyway: rows in another unit must have values of their own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,7 @@ def _scaled(column: TwoSets, side: Side, factor: float) -> _Scaled | None:
     inside[there] = posterior > 0.5
     if share > WHOLE:
         inside[:] = True
-    elif shift < np.log(5.0) or len(np.unique(other)) < LEAST_VALUES:
+    elif shift < np.log(5.0) or _codes(own[inside], np.unique(other)):
         return None  # rows of near units cannot be told from large ones
     with np.errstate(over="ignore"):  # of numbers near the largest there are
         repaired = np.where(inside, own / factor, own)
@@ -95,6 +95,11 @@ def _scaled(column: TwoSets, side: Side, factor: float) -> _Scaled | None:
     if unlike(repaired, other) < policy.STILL_DIFFERENT:
         return None
     return _Scaled(side, factor, float(inside.mean()), inside, fit, distance(repaired, other))
+
+
+def _codes(values: Floats, others: Floats) -> bool:
+    """Whether these are some of the few values that the other set has, too."""
+    return len(others) < LEAST_VALUES and bool(np.isin(values, others).sum() >= policy.MAJORITY * len(values))
 
 
 def _mixture(logs: Floats, reference: Floats, shift: float) -> tuple[float, Floats, float]:
