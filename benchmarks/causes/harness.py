@@ -7,6 +7,7 @@ lines also have the cost of the same call with ``causes="labels"``.
 
 from __future__ import annotations
 
+import subprocess
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -20,6 +21,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import psidebug
+from benchmarks import CHECKOUT
 from benchmarks.causes.more import MORE, PAIRS
 from benchmarks.causes.plants import PLANTS, Planted, learner_of
 from benchmarks.causes.tables import DATA, Tables, tables
@@ -37,7 +39,7 @@ KEY = ("plant", "table", "seed", "learner", "validation", "version")
 FIELDS = (
     *KEY, "rows", "expected", "expected_column", "named", "named_column", "all", "wrong", "changed", "changed_right",
     "changed_wrong", "error_before", "error_after", "worse", "wrong_tests", "accused_tests", "f1_tests", "fits",
-    "seconds", "fits_labels", "seconds_labels", "reason",
+    "seconds", "fits_labels", "seconds_labels", "reason", "commit",
 )  # fmt: skip
 Row = dict[str, Any]
 
@@ -104,10 +106,20 @@ def run(wanted: Sequence[Cell], out: Path, *, tell: Callable[[str], None] = prin
     missing = [cell for cell in wanted if tuple(map(str, cell.key.values())) not in done]
     with threadpool_limits(limits=1):
         for number, cell in enumerate(missing, 1):
-            row = tried(cell)
+            row = tried(cell) | {"commit": commit_of_psi()}
             append_lines(out, [row], FIELDS)
             tell(f"{number} of {len(missing)}: {cell.plant}, {cell.table}, seed {cell.seed}, {cell.learner}: "
                  f"{row.get('all', '') or row.get('reason', '')}")  # fmt: skip
+
+
+@lru_cache
+def commit_of_psi() -> str:
+    """The last one that changed Psi itself; empty without git. Versions change too rarely to tell what was measured."""
+    command = ["git", "-C", str(CHECKOUT), "log", "-1", "--format=%h", "--", "src"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    except OSError:
+        return ""
 
 
 def tried(cell: Cell) -> Row:

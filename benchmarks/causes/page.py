@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.causes import words
-from benchmarks.causes.harness import COMPARED, LEARNERS
+from benchmarks.causes.harness import ALL, COMPARED, LEARNERS
 from benchmarks.causes.more import MORE, PAIRS
 from benchmarks.causes.plants import PLANTS, Plant
 from benchmarks.causes.results import MUCH, Raised, Run, Runs, failures_of, raised_by
@@ -43,8 +43,12 @@ def _guide() -> list[list[str]]:
 
 def _what(runs: Runs) -> str:
     seeds = {kept: sorted({each["seed"] for each in runs.runs if each["validation"] == kept}) for kept in "01"}
+    commits = sorted({each["commit"] for each in runs.runs if each["commit"]})
     told = f"Here: {len(runs)} runs, of seeds {_and(seeds['0'])}"
-    return told + (f"; with validation rows, seed {_and(seeds['1'])}." if seeds["1"] else ".")
+    told += f"; with validation rows, seed {_and(seeds['1'])}." if seeds["1"] else "."
+    return told + (
+        f" They are of Psi as of commit {_and(commits)}; a later one may answer otherwise." if commits else ""
+    )
 
 
 def _and(names: Sequence[str]) -> str:
@@ -102,15 +106,15 @@ def _of_two(runs: Runs) -> list[str]:
 def _harm(runs: Runs) -> str:
     """By plant, with validation rows and without."""
     of_labels, others = runs.some(lambda each: each.of_labels), runs.some(lambda each: not each.of_labels)
-    names = dict.fromkeys(each["plant"] for each in others.runs)
-    rows = [[name, *_harmed(others.where(plant=name))] for name in names]
-    rows.append(["**all of these**", *_harmed(others)])
+    harmed = {each["plant"] for each in others.runs if int(each["changed"]) > 0}
+    rows = [[name, *_harmed(others.where(plant=name))] for name in ALL if name in harmed]
+    rows.append(["**all, also those not shown**", *_harmed(others)])
     changed = of_labels.some(lambda each: int(each["changed"]) > 0)
     worse = [f"- {each}: {_error(each)}" for each in runs.runs if each.worse]
     return "\n\n".join(
         [
             table(["plant", "runs with changed labels", "largest", f"above {MUCH:.0%}", "worse"], rows),
-            f"Where training labels are wrong, {changed.count(lambda each: each.worse)} runs with changed labels got "
+            f"Where training labels are a cause, {changed.count(lambda each: each.worse)} runs with changed labels got "
             "worse beyond chance.",
             *(["All runs that got worse beyond chance:", "\n".join(worse)] if worse else []),
         ]
@@ -156,7 +160,16 @@ def _time(runs: Runs) -> str:
     parts = {(name, kind): some.where(plant=name, learner=kind) for name in COMPARED for kind in LEARNERS}
     rows = [[*names, *_costs(of)] for names, of in parts.items() if of.runs]
     rows.append(["**all**", "", *_costs(some)])
-    head = ["plant", "learner", "seconds, all causes", "labels only", "ratio", "fits, all causes", "labels only"]
+    head = [
+        "plant",
+        "learner",
+        "seconds, all causes",
+        "labels only",
+        "ratio",
+        "fits, all causes",
+        "labels only",
+        "more",
+    ]
     return "Means of one call, in seconds of one core and fits of the learner.\n\n" + table(head, rows)
 
 
@@ -182,8 +195,19 @@ def _tools(runs: Runs, rivals: Path) -> list[str]:
     if not by_tool:
         return ["Not measured yet."]
     own = runs.of_plants(PLANTS).where(seed="0", learner="logistic", validation="0")
-    rows = [_summary(PSI, own), *(_summary_of_tool(name, found) for name, found in by_tool.items())]
-    head = ["tool", "names it", "tells it apart", "others", "nothing planted: right", "seconds"]
+    rows = [
+        _summary(PSI, own),
+        *([*_summary_of_tool(name, found), _beside(own, found)] for name, found in by_tool.items()),
+    ]
+    head = [
+        "tool",
+        "names it",
+        "tells it apart",
+        "others",
+        "nothing planted: right",
+        "seconds",
+        "Psi on the same tasks",
+    ]
     by_plant = []
     for plant in PLANTS:
         cells = [own.where(plant=plant).count(lambda each: each.mentioned)]
@@ -199,7 +223,13 @@ def _summary(name: str, runs: Runs) -> list[str]:
     planted, clean = runs.some(lambda each: each["expected"] != "none"), runs.where(expected="none")
     named = planted.count(lambda each: each.mentioned)
     others = np.mean([each.others for each in planted.runs])
-    return [name, named, named, f"{others:.1f}", clean.count(_right), f"{np.mean(runs.numbers('seconds')):.1f}"]
+    return [name, named, named, f"{others:.1f}", clean.count(_right), f"{np.mean(runs.numbers('seconds')):.1f}", ""]
+
+
+def _beside(runs: Runs, found: Sequence[Raised]) -> str:
+    """How often Psi names what was planted, of the tasks that a tool was measured on."""
+    tasks = {(each.line["plant"], each.line["table"]) for each in found if each.line["expected"] != "none"}
+    return runs.some(lambda each: (each["plant"], each["table"]) in tasks).count(lambda each: each.mentioned)
 
 
 def _summary_of_tool(name: str, found: Sequence[Raised]) -> list[str]:

@@ -173,7 +173,7 @@ def code_in_training(t: Tables, rng: np.random.Generator, learner: str) -> Plant
 
 
 def class_shares(t: Tables, rng: np.random.Generator, learner: str) -> Planted:
-    """The class that is rarer (or the first of many) is thinned to a tenth in training."""
+    """Of the rarest class, 15% of the training rows are kept."""
     values, counts = np.unique(t.y_train, return_counts=True)
     rare = values[np.argmin(counts)]
     kept = (t.y_train != rare) | (rng.random(len(t.y_train)) < 0.15)

@@ -69,8 +69,8 @@ class Run:
 
     @property
     def of_labels(self) -> bool:
-        """Whether training labels are wrong."""
-        return int(self["wrong"]) > 0
+        """Whether training labels are a cause."""
+        return "training_labels" in [cause for cause, _ in self.expected]
 
     @property
     def worse(self) -> bool:

@@ -153,6 +153,7 @@ RIVALS = (
             "Outlier Sample Detection": ["unit", "missing_code"],
             "Feature Label Correlation": ["leak"],
             "Feature Label Correlation Change": ["leak", "dead_column"],
+            "String Mismatch": ["label_spelling"],
             "String Mismatch Comparison": ["under_represented"],
             "Class Imbalance": ["class_shares"],
         },
