@@ -222,7 +222,7 @@ def test_hostile_data_are_text(hostile: Path, open_page: Open) -> None:
     page = opened.page
     page.fill("#find", "owned")
     page.mouse.move(300, 300)
-    assert page.title() == "Psi: which labels cause these errors"
+    assert page.title() == "Psi: what causes these errors"
     assert opened.requests == [hostile.as_uri()]
     assert opened.messages == []
     assert opened.dialogs == []
@@ -245,7 +245,7 @@ def test_hostile_text_is_text(planted: Planted, tmp_path: Path, open_page: Open)
     diagnosis.report(tmp_path / "report.html")
     opened = open_page(tmp_path / "report.html")
     drawn(opened)
-    assert opened.page.title() == "Psi: which labels cause these errors"
+    assert opened.page.title() == "Psi: what causes these errors"
     assert (opened.messages, opened.dialogs) == ([], [])
     seen = opened.page.evaluate("[...document.querySelectorAll('#suspects-table .text')].map((each) => each.innerText)")
     given = texts(planted.X_train)

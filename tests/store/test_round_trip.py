@@ -189,7 +189,7 @@ def test_a_gray_box_that_is_not_linear_is_not_asked_for_causes(diagnosis: psideb
     replace(diagnosis, live=replace(diagnosis.live, named_graybox=NotLinear())).save(tmp_path / "run")
     found = psidebug.Diagnosis.load(tmp_path / "run").findings
     assert len(found.predictions.bugs) > 0
-    assert found.causes == ()
+    assert found.bug_causes == ()
     assert "'not linear' is not linear in the labels" in str(found.unexplained)
 
 
