@@ -85,12 +85,12 @@ def prepare(
     host = HOME if listen is None else listen
     static_files()  # a broken installation fails here, not in the browser
     desk = Desk(run, open_diagnosis)
-    _warm(desk)
     try:
         bound = listening(host, port, run=desk.run.path)
     except PsiError:
         desk.close()
         raise
+    _warm(desk)  # its thread must not run while Python ends
     address = _address(host, bound.getsockname()[1], elsewhere=listen is not None)
     gate = Gate(reviewer, password if listen is not None else None)
     gate.tell = lambda token: tell(f"{_where(address)}enter?token={token}")
