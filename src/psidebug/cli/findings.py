@@ -39,7 +39,7 @@ def show(console: Console, found: Answers, *, built: Sequence[str]) -> None:
     for note in found.notes:
         say(console, f"Note: {note}.")
     _show_causes(console, found)
-    blamed = any(each.cause in ("training_labels", "cannot_say") for each in found.found.causes)
+    blamed = found.cause == "cannot_say" or any(each.evidence > each.charge for each in found.found.explanations)
     if blamed:
         _show_slices(console, found)
     shown = records(found.suspects)[:SUSPECTS_SHOWN] if blamed else []

@@ -20,8 +20,9 @@ from psidebug.diagnosis.as_findings import (
     predictions_of,
     suspect_tests,
 )
-from psidebug.diagnosis.causes import Repaired, Weighed, in_order, repaired_rows, training_labels, weighed
+from psidebug.diagnosis.causes import Repaired, in_order, repaired_rows
 from psidebug.diagnosis.curve import curve_of
+from psidebug.diagnosis.either_set import Weighed, training_labels, weighed
 from psidebug.diagnosis.named_options import graybox_of, stated_prior, symptom_of
 from psidebug.diagnosis.proof import Prover
 from psidebug.diagnosis.repair import Correction, best_of, enough_evidence, retrained
@@ -119,7 +120,7 @@ def _one_round(seen: Repaired, spec: Spec, origin: Origin, more: dict[str, str],
     own = next((each for each in found if each.proved), None)
     correction = None if best is None else VerifiedCorrection(best.explanation, best.codes, best.verified, own)
     measured = _fidelity(box, task, labels, curve, tick) if spec.check_fidelity else None
-    accused = training_labels(task, best, hypotheses)
+    accused = training_labels(task, best)
     causes = (*seen.causes, *believed.causes, *(() if accused is None else (accused,)))
     notes = notes_on_estimates(box, measured, estimates) + prover.notes + notes_on_classes(task)
     findings = Findings(

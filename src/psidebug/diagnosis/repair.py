@@ -64,14 +64,16 @@ def retrained(prover: Prover, hypotheses: Sequence[Hypothesis], tick: Tick) -> l
     return tried
 
 
-def told(task: Task, hypothesis: Hypothesis) -> str:
-    """The explanation in words."""
+def told(task: Task, hypothesis: Hypothesis, *, kind: str = "") -> str:
+    """The explanation in words; ``kind`` says which rows and labels, if they are not those of training."""
     excepted = " or ".join(each.condition for each in hypothesis.excepted)
     if hypothesis.accused:
         named = ((each.condition, quoted(task.encoding.classes[each.given])) for each in hypothesis.accused)
-        said = " and ".join(f"rows with {condition}, labelled {label}, were mislabelled" for condition, label in named)
+        said = " and ".join(
+            f"{kind}rows with {condition}, labelled {label}, were mislabelled" for condition, label in named
+        )
     else:
-        said = _scattered(task, hypothesis)
+        said = f"{kind}{_scattered(task, hypothesis)}"
     return f"{said}, but not those with {excepted}" if excepted else said
 
 

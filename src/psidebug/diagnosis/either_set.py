@@ -1,0 +1,260 @@
+"""What labels say: those of either set may be wrong; shares of classes, kinds of rows, and the learner itself.
+
+Training labels are weighed first. Test labels are weighed by the contest mirrored, where one of the sets looks odd;
+which of the two it is, validation rows say, or a third party (:mod:`psidebug.evidence.which_set`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from psidebug import policy
+from psidebug.causes import capacity, duplicates, represented, shares
+from psidebug.causes.claim import Claim
+from psidebug.causes.columns import Floats, both_sets
+from psidebug.causes.duplicates import row_keys
+from psidebug.changes import Drop, Join, Relabel
+from psidebug.diagnosis.as_findings import suspect_tests
+from psidebug.diagnosis.causes import best_that_trains, control_of, found_cause, share_of
+from psidebug.diagnosis.proof import Prover
+from psidebug.diagnosis.repair import Correction, enough_evidence, told
+from psidebug.errors import LearnerFailed
+from psidebug.evidence.calibration import chance
+from psidebug.evidence.contest import Contest, compete
+from psidebug.evidence.hypotheses import Hypothesis
+from psidebug.evidence.predictors import Predictors
+from psidebug.evidence.which_set import mirrored, noise_in_test_labels, training_labels_rather
+from psidebug.findings.findings import FoundCause
+from psidebug.margins import log_losses
+from psidebug.task.data import LabelledSet
+from psidebug.task.tables import take
+from psidebug.task.task import Task
+from psidebug.training.trainer import Trainer
+
+Tick = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Weighed:
+    """What is believed of the labels, and what else may be the cause."""
+
+    hypotheses: tuple[Hypothesis, ...] = ()
+    """About training labels, most evidence first; if test labels are wrong instead, that none is."""
+    of_test: Hypothesis | None = None
+    """About test labels, if these are wrong."""
+    causes: tuple[FoundCause, ...] = ()
+
+
+def weighed(
+    task: Task,
+    trainer: Trainer,
+    effects: Floats | None,
+    stated: Floats | None,
+    tick: Tick,
+    *,
+    seen: Collection[FoundCause] = (),
+    labels_only: bool = False,
+) -> Weighed:
+    """The contest about training labels, and, unless ``labels_only``, against what else explains the same.
+
+    ``seen`` are causes that were accepted. Copies of rows are left out: they predict each other, and make shares and
+    test labels look odd.
+    """
+    changed = {each.column for each in seen if each.column is not None}
+    if any(each.cause == "duplicates" for each in seen) and (copied := duplicates.claims(task.data, changed)):
+        kept = np.setdiff1d(np.arange(len(task.train)), copied[0].copies)
+        once = trainer.after(Drop(copied[0].copies))
+        fewer = [None if each is None else each[kept] for each in (effects, stated)]
+        others = [each for each in seen if each.cause != "duplicates"]
+        found_once = weighed(once, Trainer(once), fewer[0], fewer[1], tick, seen=others)
+        return replace(found_once, hypotheses=tuple(_of_all_rows(each, task, kept) for each in found_once.hypotheses))
+    contest = Contest.of(task, Predictors.of(task, trainer), stated)
+    if labels_only:
+        return Weighed(tuple(compete(contest, effects, tick)))
+    found: list[FoundCause] = []
+    of_labels: Contest | None = contest
+    misspelled = any(each.cause == "label_spelling" for each in seen)
+    training_only = misspelled or _lacks_a_class(task)
+    if not misspelled and (claims := shares.claims(task.data, contest.predictions)):
+        found += [_weighted(task, trainer, each) for each in claims]
+        matched = _with_shares_of_training(task)
+        enough = enough_evidence(matched)
+        of_labels = Contest.of(matched, Predictors.of(matched, trainer), stated) if enough else None
+    hypotheses: tuple[Hypothesis, ...] = ()
+    of_test: Hypothesis | None = None
+    if of_labels is not None:
+        hypotheses, of_test = _either_set(of_labels, trainer, effects, tick, training_only=training_only)
+    if of_test is not None:
+        found.append(_test_labels(task, of_test))
+    elif not found and not (hypotheses and hypotheses[0].likely):
+        found += [replace(found_cause(each, task), evidence=each.strength, share=share_of(task, each.strength))
+                  for each in capacity.claims(task.data, contest.predictions)]  # fmt: skip
+    unchanged = [each for each in both_sets(task.data) if each.name not in changed]
+    found += [_joined(task, trainer, each) for each in represented.claims(task.data, unchanged)]
+    return Weighed(hypotheses, of_test, tuple(found))
+
+
+def _of_all_rows(hypothesis: Hypothesis, task: Task, kept: npt.NDArray[np.intp]) -> Hypothesis:
+    """A hypothesis about rows without their copies, for all rows: a copy has the posterior of the row that was kept."""
+    keys = row_keys(task.data)[0]
+    order = np.argsort(keys[kept])
+    place = order[np.searchsorted(keys[kept][order], keys)]
+    slices = (
+        replace(each, members=np.flatnonzero(each.everyone(task) & (task.train.codes == each.given)))
+        for each in hypothesis.slices
+    )
+    return replace(
+        hypothesis,
+        slices=tuple(slices),
+        calibrated=replace(hypothesis.calibrated, train=hypothesis.calibrated.train[place]),
+        groups=hypothesis.groups[place],
+        posterior=hypothesis.posterior[place],
+        possible=None if hypothesis.possible is None else hypothesis.possible[place],
+        annotated=None,
+    )
+
+
+def _either_set(
+    contest: Contest, trainer: Trainer, effects: Floats | None, tick: Tick, *, training_only: bool
+) -> tuple[tuple[Hypothesis, ...], Hypothesis | None]:
+    """Hypotheses about the training labels, or that none of them is wrong and one about the test labels."""
+    task, hypotheses = contest.task, compete(contest, effects, tick)
+    codes = task.train.codes, task.test.codes
+    accused = hypotheses[0].likely
+    if accused and hypotheses[0].p_wrong(task.train.codes).mean() > policy.MOST_WRONG:
+        return (_none_wrong(task, hypotheses[0]),), None
+    odd = accused or noise_in_test_labels(contest.predictions, *codes) > 0
+    if training_only or contest.stated is not None or not odd:
+        return tuple(hypotheses), None
+    tick("test labels", 0, 1)
+    try:
+        mirror = mirrored(task)
+    except LearnerFailed:
+        return tuple(hypotheses), None
+    if not enough_evidence(mirror):
+        return tuple(hypotheses), None
+    of_test = compete(Contest.of(mirror, Predictors.of(mirror, Trainer(mirror))), None, tick)[0]
+    if of_test.follow is not None and of_test.follow > policy.MAJORITY:
+        return tuple(hypotheses), None  # all of them follow the look of their rows: another rule, and no errors
+    if of_test.surplus < policy.LEAST_OF_TEST or (accused and _training_rather(task, trainer, hypotheses[0], of_test)):
+        return tuple(hypotheses), None
+    return (_none_wrong(task, hypotheses[0]),), of_test
+
+
+def _none_wrong(task: Task, like: Hypothesis) -> Hypothesis:
+    """That no training label is wrong."""
+    right = np.eye(task.encoding.size)[task.train.codes]
+    return replace(like, slices=(), posterior=right, evidence=0.0, charge=max(like.charge, 1.0))
+
+
+def _lacks_a_class(task: Task) -> bool:
+    """Whether the test set has hardly a row of a class: rows that look like it would all seem to be mislabelled."""
+    trained, tested = (np.bincount(each.codes, minlength=task.encoding.size) for each in (task.train, task.test))
+    return bool(((trained >= policy.LEAST_ROWS) & (tested < policy.LEAST_ROWS)).any())
+
+
+def _training_rather(task: Task, trainer: Trainer, of_train: Hypothesis, of_test: Hypothesis) -> bool:
+    """Whether the training labels are the wrong ones: by validation rows if they can tell, else by a third party.
+
+    Without them the hypothesis must also have clearly more evidence than the one about test labels, or the third party
+    be clear: in a small set, it is easily wrong about a slice that was searched for.
+    """
+    if task.data.validation is not None:
+        with suppress(LearnerFailed):
+            change = Relabel.of(task.data, of_train.corrected(task.train.codes))
+            after, before = trainer.trained(change).validation, trainer.trained().validation
+            assert after is not None
+            assert before is not None
+            gains = log_losses(before) - log_losses(after)
+            gain, error = float(gains.sum()), float(np.sqrt(np.vdot(gains, gains)))
+            if abs(gain) > policy.LEAST_Z * error:
+                return gain > 0
+    more = of_train.surplus >= policy.MORE_THAN_OF_TEST * of_test.surplus
+    return training_labels_rather(task, trainer, of_train, of_test) > (0.0 if more else policy.LEAST_OF_TEST)
+
+
+def _with_shares_of_training(task: Task) -> Task:
+    """As many test rows of each class as training has, in proportion: drawn by chance, all of the scarcest class."""
+    size, rng = task.encoding.size, np.random.default_rng(task.seed)
+    trained, tested = (np.bincount(each.codes, minlength=size) for each in (task.train, task.test))
+    both = (trained > 0) & (tested > 0)
+    scale = float((tested[both] / trained[both]).min())
+    kept = np.concatenate(
+        [
+            rng.permutation(np.flatnonzero(task.test.codes == code))[: round(scale * trained[code])]
+            for code in np.flatnonzero(both)
+        ]
+    )
+    kept = np.sort(kept)
+    test = LabelledSet(take(task.test.features, kept), task.test.codes[kept])
+    bugs = np.flatnonzero(np.isin(kept, task.bugs))
+    return replace(task, data=replace(task.data, test=test), predicted=task.predicted[kept], bugs=bugs)
+
+
+def _weighted(task: Task, trainer: Trainer, claim: Claim) -> FoundCause:
+    prover = Prover(task, trainer)
+    change, effect = best_that_trains(prover, claim.changes)
+    return found_cause(claim, task, effect, None if change is None else control_of(prover, change))
+
+
+def _joined(task: Task, trainer: Trainer, claim: Claim) -> FoundCause:
+    """What test rows of the kind are worth to train on, to others of the kind."""
+    assert claim.rows is not None
+    rows = np.random.default_rng(task.seed).permutation(claim.rows)
+    before = log_losses(task.margins(task.learner, task.test))
+    gains = np.zeros(len(rows))
+    try:
+        for half in (0, 1):
+            apart, with_ = rows[half::2], rows[1 - half :: 2]
+            after = log_losses(trainer.trained(Join(with_)).test)
+            gains[half::2] = before[apart] - after[apart]
+    except LearnerFailed:
+        gains[:] = 0.0
+    gain, error = float(gains.sum()), float(np.sqrt(np.vdot(gains, gains)))
+    proved = bool(np.isfinite(gain) and gain > policy.LEAST_Z * error)
+    nats = max(gain, 0.0) if np.isfinite(gain) else 0.0
+    more = f" With {len(rows) // 2} more of them the log loss there falls from {before[rows].mean():.2f} to "
+    advice = claim.advice + (f"{more}{before[rows].mean() - gains.mean():.2f}." if proved else "")
+    return replace(found_cause(claim, task), advice=advice, evidence=nats, share=share_of(task, nats), proved=proved)
+
+
+def _test_labels(task: Task, of_test: Hypothesis) -> FoundCause:
+    listed = suspect_tests(task, of_test)
+    count = 0 if listed is None else len(listed.rows)
+    swapped = replace(task, data=replace(task.data, train=task.data.test, metadata=None))
+    said = told(swapped, of_test, kind="test ")
+    return FoundCause(
+        "test_labels",
+        f"{count} test labels",
+        said,
+        "Look at the test labels in suspect_tests and put them right; the training labels stay as they are.",
+        max(of_test.surplus, 0.0),
+        share_of(task, max(of_test.surplus, 0.0)),
+        False,
+    )
+
+
+def training_labels(task: Task, best: Correction | None) -> FoundCause | None:
+    """The verified correction as a cause. Labels that are likely wrong, and whose correction repairs nothing, are none.
+
+    What its test rows gained by choosing it is taken off: the numbers calibrated on them, and the choice of slices.
+    """
+    if best is None:
+        return None
+    by = best.hypothesis
+    chosen = chance(max(by.calibrated.parameters, 1)) + sum(each.charge for each in by.slices)
+    nats = max(best.verified.gain - chosen, 0.0)
+    return FoundCause(
+        "training_labels",
+        f"{best.verified.corrected} training labels",
+        best.explanation,
+        "Look at the suspects, and apply the correction.",
+        nats,
+        share_of(task, nats),
+        True,
+    )
