@@ -30,6 +30,7 @@ from psidebug.task import learner as learners
 from psidebug.task.data import Data
 from psidebug.task.tables import column_of
 from psidebug.task.task import Task
+from psidebug.training.trainer import Trainer
 
 Tick = Callable[[str, int, int], None]
 FIRST = ("label_spelling", "unit", "missing_code", "swapped_columns", "leak", "duplicates", "dead_column")
@@ -104,7 +105,7 @@ def _accepted(done: Repaired, claim: Claim) -> Repaired:
     control = None if change is None else control_of(prover, change)
     found = found_cause(claim, task, effect, control)
     if claim.cause == "dead_column" and claim.side == "training":  # left out it gains nothing: it was not learned
-        nats = _told_beyond(task, str(claim.column))
+        nats = _told_beyond(prover.trainer, str(claim.column))
         found = replace(found, evidence=nats, share=share_of(task, nats))
     again, changes, spelled = task, done.changes, change if isinstance(change, Relabel) else done.spelled
     harmless = effect is not None and np.isfinite(effect.gain) and effect.gain >= -policy.LEAST_Z * effect.gain_error
@@ -116,8 +117,9 @@ def _accepted(done: Repaired, claim: Claim) -> Repaired:
     return Repaired(again, (*done.causes, found), changes, spelled, done.fits + prover.fits)
 
 
-def _told_beyond(task: Task, column: str) -> float:
+def _told_beyond(trainer: Trainer, column: str) -> float:
     """Nats that a column says about the test labels beyond the model, by one half of the test rows about the other."""
+    task = trainer.task
     own = next(each for each in both_sets(task.data) if each.name == column).indicators()[1]
     scores = learners.scores(task.learner, task.test.features, task.encoding.native_codes, task.encoding.size)
     said = np.clip(scores - scores.max(axis=1, keepdims=True), -30.0, 0.0)
@@ -128,7 +130,7 @@ def _told_beyond(task: Task, column: str) -> float:
             return 0.0
         losses = []
         for features in (said, np.hstack([said, own, own**2])):
-            model = LogisticRegression(max_iter=300).fit(features[~part], codes[~part])
+            model = trainer.fit(LogisticRegression(max_iter=300), features[~part], codes[~part])
             known = np.isin(codes[part], model.classes_)
             logs = model.predict_log_proba(features[part][known])
             losses.append(-logs[np.arange(known.sum()), np.searchsorted(model.classes_, codes[part][known])].sum())
