@@ -59,8 +59,10 @@ CAUSES = (
     ),
     (
         "dead_column",
-        "A column no longer belongs to its rows: it was shuffled or shifted.",
-        "It hangs together with other columns in one set and with none in the other. Labels have no part in that.",
+        "A column no longer belongs to its rows, or means something else: it was shuffled, shifted, renamed or is full "
+        "of noise.",
+        "It hangs together with other columns in one set and with none in the other; or what speaks against labels is "
+        "gone without it.",
         "Look how it was joined. Without an answer, leave it out.",
     ),
     (

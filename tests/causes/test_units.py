@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from psidebug import policy
 from psidebug.causes import units
 from psidebug.causes.claim import Claim, Side
-from psidebug.causes.columns import TwoSets
+from psidebug.causes.columns import TwoSets, both_sets, unlike
 from psidebug.changes import Rescale
 from psidebug.diagnosis.causes import claims_of
 from psidebug.task.data import Data
@@ -111,3 +112,14 @@ def test_what_differs_otherwise_is_no_unit(made: Any) -> None:
         rng = np.random.default_rng(seed)
         column = TwoSets("c", made(rng, 600, other=False), made(rng, 300, other=True), None)
         assert units.claims(column) == [], seed
+
+
+def test_a_few_rows_of_a_small_table_in_another_unit_are_seen_by_their_end() -> None:
+    rows = parcels(0, train=280, test=140)
+    hit = np.random.default_rng(0).random(280) < 0.2
+    rows = rows.with_column("training", "weight", rows.X_train["weight"].where(~hit, rows.X_train["weight"] * 100))
+    column = next(each for each in both_sets(rows.data) if each.name == "weight")
+    assert unlike(column.present("training"), column.present("test")) > policy.CLEARLY_DIFFERENT
+    (claim,) = units.claims(column)
+    assert claim.rows is not None
+    assert (hit[claim.rows]).mean() > 0.95

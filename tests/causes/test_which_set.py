@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 import psidebug
 from psidebug.evidence.contest import Contest, compete
@@ -16,6 +17,7 @@ from psidebug.evidence.which_set import mirrored, noise_in_test_labels, training
 from psidebug.task.task import Task
 from psidebug.training.trainer import Trainer
 from tests.causes.rows import Rows, at_random, in_test_slice, in_training_slice, learner, parcels
+from tests.diagnosis.tasks import ten_digits
 
 
 def task_of(rows: Rows) -> Task:
@@ -69,6 +71,28 @@ def test_a_third_party_tells_which_labels_of_a_slice_are_wrong(plant: Any, train
     assert of_test.likely, "each accuses the other"
     rather = training_labels_rather(task, Trainer(task), of_train, of_test)
     assert (rather > 0) == training
+
+
+def test_training_errors_that_only_a_slice_of_test_errors_explains_are_not_believed() -> None:
+    """Test rows of one kind are all of the rare class; the contest about training labels accuses other slices."""
+    rng = np.random.default_rng(0)
+    hidden, kind = rng.normal(size=(1_600, 2)), rng.integers(0, 5, 1_600)
+    X = np.column_stack([hidden @ rng.normal(size=(2, 5)) + rng.normal(size=(1_600, 5)), np.eye(5)[kind]])
+    score = 1.1 * hidden[:, 0] - 0.8 * hidden[:, 1] + np.array([0.6, 0.0, -0.5, 0.3, -0.6])[kind] - 2.3
+    y = (rng.random(1_600) < 1 / (1 + np.exp(-score))).astype(int)
+    marked = np.where(kind[1_100:] == 4, 1, y[1_100:])
+    found = psidebug.debug(LogisticRegression(), X[:1_100], y[:1_100], X[1_100:], marked, check_fidelity=False, rng=0)
+    assert found.cause == "test_labels"
+    np.testing.assert_array_equal(np.asarray(found.repaired_labels), y[:1_100])
+
+
+def test_a_third_party_that_hardly_knows_a_class_says_nothing() -> None:
+    """Nearly all rows of a class are inside the slice: who learns outside would call every one of them wrong."""
+    X_train, given, X_test, y_test, _ = ten_digits(1)
+    task = Task.of(LogisticRegression(max_iter=1000), X_train, given, X_test, y_test, seed=1)
+    of_train, of_test = best(task), best(mirrored(task))
+    assert of_test.slices, "the case that this test is about"
+    assert training_labels_rather(task, Trainer(task), of_train, of_test) > 0
 
 
 def test_a_third_party_turns_with_the_sets() -> None:

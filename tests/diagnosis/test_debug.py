@@ -14,7 +14,6 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from sklearn.datasets import load_digits
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
@@ -23,6 +22,7 @@ import psidebug
 from psidebug.datasets.digits import mislabelled_digits
 from psidebug.errors import InferenceError, InvalidPrior, NotMisclassified, UnknownRow
 from tests.conftest import Planted, assert_same_suspects, suspects_of
+from tests.diagnosis.tasks import ten_digits
 
 
 @pytest.fixture(scope="module")
@@ -261,16 +261,6 @@ def test_clean_labels_are_left_alone(seed: int) -> None:
         assert "The labels are probably not to blame" in found.verdict
     else:
         assert f"Correcting {changed} labels" in found.verdict
-
-
-def ten_digits(seed: int) -> tuple[npt.NDArray[Any], ...]:
-    """Ten classes; all but the first eight 4s of training are called 9 (with none left, 4 would be an unseen class)."""
-    pictures, digits = load_digits(return_X_y=True)
-    order = np.random.default_rng(seed).permutation(len(digits))
-    train, test = order[:900], order[900:1350]
-    given = digits[train].copy()
-    given[np.flatnonzero(given == 4)[8:]] = 9
-    return pictures[train] / 16.0, given, pictures[test] / 16.0, digits[test], digits[train]
 
 
 @pytest.mark.parametrize("seed", [1])

@@ -84,7 +84,7 @@ def claims(data: Data, columns: Sequence[TwoSets]) -> list[Claim]:
         if column.name in told:
             continue
         unlike_others = together.strongest(place)[2] > policy.CLEAR_Z  # wrong labels alone do not change that
-        if unlike_others and (leak := _leak(data, columns, place)) is not None:
+        if unlike_others and (leak := leak_of(data, columns, place)) is not None:
             found.append(leak)
         elif (side := _dead_side(together, place)) is not None:
             found.append(_claim(column, side, together.strongest(place)))
@@ -141,7 +141,7 @@ def _swapped(columns: Sequence[TwoSets]) -> list[Claim]:
     return found
 
 
-def _leak(data: Data, columns: Sequence[TwoSets], place: int) -> Claim | None:
+def leak_of(data: Data, columns: Sequence[TwoSets], place: int) -> Claim | None:
     """The column, if alone it says far more of the training labels than any other, and little of the test labels."""
     train, test = told_alone(columns[place], data)
     entropy = entropy_of(data.train.codes, data.encoding.size)

@@ -42,6 +42,8 @@ class _Scaled:
     """Mean log likelihood of the values."""
     left: float
     """How far apart the sets still are after it."""
+    alike: bool
+    """Whether that may well be chance."""
 
 
 def claims(column: TwoSets, validation: Floats | None = None) -> list[Claim]:
@@ -62,7 +64,7 @@ def claims(column: TwoSets, validation: Floats | None = None) -> list[Claim]:
         for set_, factor in product(SIDES, (*UNITS, *(1.0 / each for each in UNITS)))
         if (each := _scaled(column, set_, factor)) is not None
     ]
-    found = [each for each in found if each.left < policy.LEFT_AFTER_REPAIR * before]
+    found = [each for each in found if each.left < policy.LEFT_AFTER_REPAIR * before or each.alike]
     if not found:
         return []
     best = max(found, key=lambda each: (each.side == side, each.fit))
@@ -92,9 +94,11 @@ def _scaled(column: TwoSets, side: Side, factor: float) -> _Scaled | None:
     with np.errstate(over="ignore"):  # of numbers near the largest there are
         repaired = np.where(inside, own / factor, own)
     repaired = repaired[np.isfinite(repaired)]
-    if unlike(repaired, other) < policy.STILL_DIFFERENT:
+    p = unlike(repaired, other)
+    if p < policy.STILL_DIFFERENT:
         return None
-    return _Scaled(side, factor, float(inside.mean()), inside, fit, distance(repaired, other))
+    alike = p > 1.0 - policy.CHANCE_QUANTILE
+    return _Scaled(side, factor, float(inside.mean()), inside, fit, distance(repaired, other), alike)
 
 
 def _codes(values: Floats, others: Floats) -> bool:

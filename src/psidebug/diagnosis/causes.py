@@ -101,12 +101,7 @@ def _of_validation(data: Data, column: TwoSets) -> Floats | None:
 def _accepted(done: Repaired, claim: Claim) -> Repaired:
     task = done.task
     prover = Prover(task)
-    change, effect = best_that_trains(prover, claim.changes)
-    control = None if change is None else control_of(prover, change)
-    found = found_cause(claim, task, effect, control)
-    if claim.cause == "dead_column" and claim.side == "training":  # left out it gains nothing: it was not learned
-        nats = _told_beyond(prover.trainer, str(claim.column))
-        found = replace(found, evidence=nats, share=share_of(task, nats))
+    found, change, effect = retrained(prover, claim)
     again, changes, spelled = task, done.changes, change if isinstance(change, Relabel) else done.spelled
     harmless = effect is not None and np.isfinite(effect.gain) and effect.gain >= -policy.LEAST_Z * effect.gain_error
     if change is not None and harmless and not isinstance(change, Drop | Weigh | Relabel):
@@ -115,6 +110,17 @@ def _accepted(done: Repaired, claim: Claim) -> Repaired:
             again = replace(again, bugs=np.intersect1d(task.bugs, again.bugs))
         changes = (*changes, change)
     return Repaired(again, (*done.causes, found), changes, spelled, done.fits + prover.fits)
+
+
+def retrained(prover: Prover, claim: Claim) -> tuple[FoundCause, Change | None, Verification | None]:
+    """What training on the repair, and on its control, says of a claim; the change that repairs it, and its effect."""
+    change, effect = best_that_trains(prover, claim.changes)
+    control = None if change is None else control_of(prover, change)
+    found = found_cause(claim, prover.task, effect, control)
+    if claim.cause == "dead_column" and claim.side != "test":  # left out it gains nothing: it was not learned
+        nats = max(_told_beyond(prover.trainer, str(claim.column)), found.evidence)
+        found = replace(found, evidence=nats, share=share_of(prover.task, nats))
+    return found, change, effect
 
 
 def _told_beyond(trainer: Trainer, column: str) -> float:

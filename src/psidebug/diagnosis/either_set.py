@@ -6,7 +6,7 @@ which of the two it is, validation rows say, or a third party (:mod:`psidebug.ev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -14,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from psidebug import policy
-from psidebug.causes import capacity, duplicates, represented, shares
+from psidebug.causes import capacity, duplicates, one_column, represented, shares
 from psidebug.causes.claim import Claim
 from psidebug.causes.columns import Floats, both_sets
 from psidebug.causes.duplicates import row_keys
-from psidebug.changes import Drop, Join, Relabel
+from psidebug.changes import Blank, Drop, Join, Relabel
 from psidebug.diagnosis.as_findings import suspect_tests
-from psidebug.diagnosis.causes import best_that_trains, control_of, found_cause, share_of
+from psidebug.diagnosis.causes import found_cause, retrained, share_of
 from psidebug.diagnosis.proof import Prover
 from psidebug.diagnosis.repair import Correction, enough_evidence, told
 from psidebug.errors import LearnerFailed
@@ -81,7 +81,7 @@ def weighed(
     misspelled = any(each.cause == "label_spelling" for each in seen)
     training_only = misspelled or _lacks_a_class(task)
     if not misspelled and (claims := shares.claims(task.data, contest.predictions)):
-        found += [_weighted(task, trainer, each) for each in claims]
+        found += [retrained(Prover(task, trainer), each)[0] for each in claims]
         matched = _with_shares_of_training(task)
         enough = enough_evidence(matched)
         of_labels = Contest.of(matched, Predictors.of(matched, trainer), stated) if enough else None
@@ -89,9 +89,15 @@ def weighed(
     of_test: Hypothesis | None = None
     if of_labels is not None:
         hypotheses, of_test = _either_set(of_labels, trainer, effects, tick, training_only=training_only)
+        accused = of_test if of_test is not None else hypotheses[0]
+        claim = _one_column(of_labels, accused, tick, of_test=of_test is not None) if accused.likely else None
+        if claim is not None:
+            found.append(retrained(Prover(task, trainer), claim)[0])
+            changed.add(str(claim.column))
+            hypotheses, of_test = (_none_wrong(task, hypotheses[0]),), None
     if of_test is not None:
         found.append(_test_labels(task, of_test))
-    elif not found and not (hypotheses and hypotheses[0].likely):
+    elif not found and not misspelled and not (hypotheses and hypotheses[0].likely):
         found += [replace(found_cause(each, task), evidence=each.strength, share=share_of(task, each.strength))
                   for each in capacity.claims(task.data, contest.predictions)]  # fmt: skip
     unchanged = [each for each in both_sets(task.data) if each.name not in changed]
@@ -146,6 +152,21 @@ def _either_set(
     return (_none_wrong(task, hypotheses[0]),), of_test
 
 
+def _one_column(contest: Contest, accused: Hypothesis, tick: Tick, *, of_test: bool) -> Claim | None:
+    """A column without which hardly anything speaks against the accused labels, of training or of test."""
+    task, columns = contest.task, both_sets(contest.task.data)
+    trainer = Trainer(task)
+    may_be_left = policy.GONE_OF_SLICES if accused.slices else policy.HARDLY_ANY
+    for each in one_column.candidates(trainer, columns):
+        with suppress(LearnerFailed):
+            without = trainer.after(Blank(each.column.name))
+            without = mirrored(without) if of_test else without
+            again = compete(Contest.of(without, Predictors.of(without, Trainer(without))), None, tick)[0]
+            if again.evidence < may_be_left * accused.evidence:
+                return one_column.claim_of(task.data, columns, each)
+    return None
+
+
 def _none_wrong(task: Task, like: Hypothesis) -> Hypothesis:
     """That no training label is wrong."""
     right = np.eye(task.encoding.size)[task.train.codes]
@@ -159,11 +180,7 @@ def _lacks_a_class(task: Task) -> bool:
 
 
 def _training_rather(task: Task, trainer: Trainer, of_train: Hypothesis, of_test: Hypothesis) -> bool:
-    """Whether the training labels are the wrong ones: by validation rows if they can tell, else by a third party.
-
-    Without them the hypothesis must also have clearly more evidence than the one about test labels, or the third party
-    be clear: in a small set, it is easily wrong about a slice that was searched for.
-    """
+    """Whether the training labels are the wrong ones: by validation rows if they can tell, else by a third party."""
     if task.data.validation is not None:
         with suppress(LearnerFailed):
             change = Relabel.of(task.data, of_train.corrected(task.train.codes))
@@ -174,8 +191,7 @@ def _training_rather(task: Task, trainer: Trainer, of_train: Hypothesis, of_test
             gain, error = float(gains.sum()), float(np.sqrt(np.vdot(gains, gains)))
             if abs(gain) > policy.LEAST_Z * error:
                 return gain > 0
-    more = of_train.surplus >= policy.MORE_THAN_OF_TEST * of_test.surplus
-    return training_labels_rather(task, trainer, of_train, of_test) > (0.0 if more else policy.LEAST_OF_TEST)
+    return training_labels_rather(task, trainer, of_train, of_test) > policy.LEAST_OF_TEST
 
 
 def _with_shares_of_training(task: Task) -> Task:
@@ -194,12 +210,6 @@ def _with_shares_of_training(task: Task) -> Task:
     test = LabelledSet(take(task.test.features, kept), task.test.codes[kept])
     bugs = np.flatnonzero(np.isin(kept, task.bugs))
     return replace(task, data=replace(task.data, test=test), predicted=task.predicted[kept], bugs=bugs)
-
-
-def _weighted(task: Task, trainer: Trainer, claim: Claim) -> FoundCause:
-    prover = Prover(task, trainer)
-    change, effect = best_that_trains(prover, claim.changes)
-    return found_cause(claim, task, effect, None if change is None else control_of(prover, change))
 
 
 def _joined(task: Task, trainer: Trainer, claim: Claim) -> FoundCause:
@@ -239,13 +249,21 @@ def _test_labels(task: Task, of_test: Hypothesis) -> FoundCause:
     )
 
 
-def training_labels(task: Task, best: Correction | None) -> FoundCause | None:
-    """The verified correction as a cause. Labels that are likely wrong, and whose correction repairs nothing, are none.
+def training_labels(task: Task, best: Correction | None, hypotheses: Sequence[Hypothesis]) -> FoundCause | None:
+    """The verified correction as a cause, or labels that are very likely wrong, though correcting them proves nothing.
 
     What its test rows gained by choosing it is taken off: the numbers calibrated on them, and the choice of slices.
     """
     if best is None:
-        return None
+        if not hypotheses or hypotheses[0].surplus < policy.CLEARLY_LIKELY:
+            return None
+        wrong = int((hypotheses[0].p_wrong(task.train.codes) > policy.MAJORITY).sum())
+        advice = (
+            "Look at the suspects. Correcting all of them does not prove to make the model better on the test rows, so "
+            "no label was changed."
+        )
+        where = f"{wrong} training labels"
+        return FoundCause("training_labels", where, told(task, hypotheses[0]), advice, 0.0, 0.0, False)
     by = best.hypothesis
     chosen = chance(max(by.calibrated.parameters, 1)) + sum(each.charge for each in by.slices)
     nats = max(best.verified.gain - chosen, 0.0)

@@ -120,7 +120,7 @@ def _one_round(seen: Repaired, spec: Spec, origin: Origin, more: dict[str, str],
     own = next((each for each in found if each.proved), None)
     correction = None if best is None else VerifiedCorrection(best.explanation, best.codes, best.verified, own)
     measured = _fidelity(box, task, labels, curve, tick) if spec.check_fidelity else None
-    accused = training_labels(task, best)
+    accused = training_labels(task, best, hypotheses)
     causes = (*seen.causes, *believed.causes, *(() if accused is None else (accused,)))
     notes = notes_on_estimates(box, measured, estimates) + prover.notes + notes_on_classes(task)
     findings = Findings(

@@ -6,8 +6,9 @@ set. The labels that are wrong need noise rates to be explained by them, the oth
 
     max_R 1/|S| Σ_{i∈S} log Σ_k P(k | x_i) R(y_i | k) / P(y_i | x_i)
 
-is compared between the sets. Training errors without a slice are compared by the likelihood of all labels under
-either; with a slice of test errors, by the evidence for each row of their own set.
+is compared between the sets, in the slices of both hypotheses. To that comes the likelihood of all labels under either,
+which decides where no slice is accused. Alone it fails where a flexible learner has learned the wrong labels of a
+slice; the third party alone fails where only the wrong hypothesis has slices.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.special import softmax
 
+from psidebug import policy
 from psidebug.errors import LearnerFailed
 from psidebug.evidence.calibration import calibrate
 from psidebug.evidence.held_out import Floats, LabelPredictions, Mask, Recipe
@@ -65,17 +67,24 @@ def noise_in_test_labels(predictions: Sequence[LabelPredictions], train: Codes, 
 
 
 def training_labels_rather(task: Task, trainer: Trainer, of_train: Hypothesis, of_test: Hypothesis) -> float:
-    """Nats that speak for errors in the training labels, and against errors in the test labels; < 0 the other way."""
-    if (inside := _inside(of_train.slices, task.data)) is not None:
-        return _in_slice(task, trainer, *inside)
-    if of_test.slices and not of_train.slices:  # labels outside would be wrong, too: no third party
-        sizes = len(task.train), len(task.test)
-        return (of_train.surplus / sizes[0] - of_test.surplus / sizes[1]) * min(sizes)
-    return of_train.log_likelihood - of_test.log_likelihood
+    """Nats that speak for errors in the training labels, and against errors in the test labels; < 0 the other way.
+
+    The likelihood of all labels under either, and what a third party says of the slices that each accuses.
+    """
+    accused = [rows for each in (of_train, of_test) if (rows := _inside(each.slices, task.data)) is not None]
+    third_party = sum(_in_slice(task, trainer, *rows) for rows in accused)
+    return of_train.log_likelihood - of_test.log_likelihood + third_party
 
 
 def _in_slice(task: Task, trainer: Trainer, train: Mask, test: Mask) -> float:
-    """By how much more the training labels inside need noise rates than the test labels do, for as many rows."""
+    """By how much more the training labels inside need noise rates than the test labels do, for as many rows.
+
+    0 if a class is hardly known outside: who has not seen it cannot say that it is not there.
+    """
+    every = np.bincount(np.append(task.train.codes, task.test.codes), minlength=task.encoding.size)
+    outside = np.bincount(np.append(task.train.codes[~train], task.test.codes[~test]), minlength=len(every))
+    if (outside < policy.HARDLY_ANY * every).any():
+        return 0.0
     said = _outsiders(task, trainer, train, test)
     codes = task.train.codes[train], task.test.codes[test]
     needed = [_needs(logs, own) / len(own) for logs, own in zip(said, codes, strict=True)]
