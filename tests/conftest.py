@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
@@ -116,3 +117,11 @@ def with_changes(planted: Planted, changes: dict[str, Any]) -> tuple[list[Any], 
     }
     data = [parts.pop(name) for name in ("model", "X_train", "y_train", "X_test", "y_test")]
     return data, parts
+
+
+@pytest.fixture(scope="session")
+def wrong_tests(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with train.csv, test.csv whose labels are partly wrong, and psi-run. Leave it as it is."""
+    from tests.mislabelled_tests import fill_with_wrong_tests
+
+    return fill_with_wrong_tests(tmp_path_factory.mktemp("wrong-tests"))

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from psidebug.cli.tables import counted, records
+from psidebug.findings.about_tests import error_without_suspects
 from psidebug.findings.answers import Answers
 from psidebug.findings.frames import repairs_frame
 from psidebug.task.labels import quoted
@@ -58,7 +59,8 @@ def show_next(console: Console, found: Answers, *, run: Path, report: Path | Non
     """Where the run is, and the commands that go on from it."""
     place = quote(str(run))
     heading(console, f"The run is in {run}." if report is None else f"The run is in {run}, the page is {report}.")
-    steps = [] if found.nothing_to_debug else [(f"psi review {place}", "look at the suspects in a browser")]
+    looked_at = "test labels" if found.cause == "test_labels" else "suspects"
+    steps = [] if found.nothing_to_debug else [(f"psi review {place}", f"look at the {looked_at} in a browser")]
     if report is None:
         steps.insert(0, (f"psi report {place} -o report.html", "show it to others"))
     if found.corrected:
@@ -76,6 +78,7 @@ def as_data(found: Answers) -> dict[str, Any]:
         "causes": records(found.causes),
         "suspect_tests": records(found.suspect_tests)[:100],
         "suspect_tests_in_all": len(found.suspect_tests),
+        "suspect_tests_error": _error_without_suspects(found),
         "test_rows": len(found.found.predictions.labels),
         "bugs": len(found.found.predictions.bugs),
         "corrected": found.corrected,
@@ -128,6 +131,8 @@ def _show_causes(console: Console, found: Answers) -> None:
             for each in tests[:SUSPECTS_SHOWN]
         ]
         console.print(table_of(lines, ("row", "given", "proposed", "wrong", "why")))
+        if found.cause != "test_labels":  # else the verdict has said it
+            say(console, str(error_without_suspects(found.found)))
 
 
 def _show_slices(console: Console, found: Answers) -> None:
@@ -185,6 +190,12 @@ def _annotators_as_data(found: Answers) -> dict[str, Any]:
     if found.found.annotators is None:
         return {}
     return {name: records(getattr(found, name))[:100] for name in ("annotators", "answers", "ask_again")}
+
+
+def _error_without_suspects(found: Answers) -> dict[str, Any] | None:
+    """The error of the model with and without the test labels that are probably wrong; None if there are none."""
+    error = error_without_suspects(found.found)
+    return None if error is None else error.as_data()
 
 
 def _errors(found: Answers) -> list[tuple[str, tuple[float, float]]]:

@@ -10,6 +10,7 @@ import narwhals as nw
 import numpy as np
 
 from psidebug.findings import frames
+from psidebug.findings.about_tests import OPTIMISTIC, error_without_suspects
 from psidebug.findings.findings import Causes, Findings, FoundCause, Predictions
 from psidebug.report.effects import (
     Plain,
@@ -74,6 +75,9 @@ class Summary:
     suspect_tests: list[Plain]
     """Test labels that are probably wrong, the first of them."""
     suspect_tests_in_all: int
+    suspect_tests_error: Plain | None
+    """The error of the model with and without them: ``errors``, ``on_suspects``, ``as_given``, ``without``,
+    ``as_proposed``, and ``caution``; None if there are none."""
     checks: list[Plain]
     """What was odd about the data before the diagnosis: ``check`` and ``sentence``."""
     notes: list[str]
@@ -130,6 +134,7 @@ def summarise(
         causes=[_cause(each) for each in findings.causes],
         suspect_tests=records(frames.suspect_tests_frame(findings))[:TESTS],
         suspect_tests_in_all=0 if findings.suspect_tests is None else len(findings.suspect_tests.rows),
+        suspect_tests_error=_error_without_suspects(findings),
         checks=[{"check": each.name, "sentence": plain_text(each.sentence)} for each in findings.checks],
         notes=[plain_text(note) for note in findings.notes],
         annotators=_annotators(findings),
@@ -140,6 +145,11 @@ def summarise(
 def _cause(found: FoundCause) -> Plain:
     told = {name: plain_text(getattr(found, name)) for name in ("cause", "where", "said", "advice")}
     return told | {"evidence": plain(found.evidence), "share": plain(found.share), "proved": found.proved}
+
+
+def _error_without_suspects(findings: Findings) -> Plain | None:
+    error = error_without_suspects(findings)
+    return None if error is None else error.as_data() | {"caution": OPTIMISTIC}
 
 
 def _slices(findings: Findings) -> list[Plain]:
