@@ -37,7 +37,8 @@ CAUSES = (
         "Test labels are wrong.",
         "The same with the two sets exchanged. If both sets could be the wrong one, validation rows decide, or "
         "predictors that know no label of the slice.",
-        "Put the labels in `suspect_tests` right. The training labels stay.",
+        "Put the labels in `suspect_tests` right: look at them in `psi review`, then `psi apply --tests --reviewed`. "
+        "The training labels stay. The advice has the error with and without them.",
     ),
     (
         "unit",

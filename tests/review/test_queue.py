@@ -164,9 +164,9 @@ def test_the_rows_in_sight_hold_the_one_in_focus(desk: Desk) -> None:
 def test_a_filter_comes_back_from_its_address() -> None:
     from urllib.parse import parse_qsl
 
-    wanted = Filter(state="all", given=1, least=0.25, bug=7, sort="ps")
+    wanted = Filter(part="test", state="all", given=1, least=0.25, bug=7, sort="ps")
     assert Filter.read(dict(parse_qsl(wanted.address))) == wanted
-    assert Filter().address == ""
+    assert Filter().address == "set=train", "also where a run opens with the test labels"
     with pytest.raises(UnknownOption):
         Filter.read({"state": "nowhere"})
 

@@ -102,7 +102,7 @@ def test_without_a_suspect_it_is_said_that_there_is_none(room: Room) -> None:
 
     assert "Every row of this filter is decided." in empty()
     room.desk.queue._suspect[:] = False
-    assert "There are no suspects in this run." in empty()
+    assert "There are no suspects among the training labels of this run." in empty()
 
 
 def test_errors_go_by_the_ids_of_their_test_rows(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from psidebug.cli.options import allowed, command, few_threads, file_option, run_argument, top_option
+from psidebug.cli.of_tests import apply_tests
+from psidebug.cli.options import allowed, command, few_threads, file_option, run_argument, tests_option, top_option
 from psidebug.cli.output import Output
 from psidebug.cli.settings import FlagOnly
 from psidebug.cli.tables import counted, show_table, wrote
@@ -113,6 +114,7 @@ def _show(output: Output, effect: Controls) -> None:
     multiple=True,
     help="Repair this in the training rows, as 'psi debug' named it (unit, missing_code, duplicates, …), not labels.",
 )
+@tests_option
 @click.option("--overwrite", cls=FlagOnly, is_flag=True, help="Allow the output to replace the training file.")
 @click.option("--trace", is_flag=True, help="Add columns: given, corrected, verdict, reviewer, time.")
 @click.option("--weights", is_flag=True, help="Add a column weight: how likely each label is right, to train with.")
@@ -125,6 +127,7 @@ def apply(
     reviewed: bool,
     top: int | None,
     causes: tuple[str, ...],
+    tests: bool,
     overwrite: bool,
     trace: bool,
     weights: bool,
@@ -132,7 +135,8 @@ def apply(
     """Write the training data with corrected labels.
 
     If the training file is unchanged and the output has its format, only labels differ. Otherwise the columns and their
-    order stay, but types and spellings of values may differ.
+    order stay, but types and spellings of values may differ. With --tests and --reviewed or --top: the test data with
+    corrected labels, in the same way.
     """
     from psidebug.exports.corrected import corrected_file
     from psidebug.exports.table_files import kind_of, write_content
@@ -149,6 +153,12 @@ def apply(
         raise click.UsageError(
             f"{target} is the training file itself: choose another name, or --overwrite to lose the given labels."
         )
+    if tests:
+        apply_tests(
+            output, found, target, kind, reviewed=reviewed, top=top, overwrite=overwrite, trace=trace,
+            refused={"verified": verified, "cause": causes or None, "weights": weights},
+        )  # fmt: skip
+        return
     if causes:
         _check_one(verified=verified, reviewed=reviewed, top=top, cause=causes)
         _apply_causes(output, found, causes, target, kind, trace=trace)
@@ -245,4 +255,4 @@ def _verdicts(run: Run) -> dict[int, Any]:
             standing = store.current()
     if not any(each.action in DECIDED for each in standing.values()):
         raise click.UsageError(f"nobody has decided anything yet: 'psi review {run.path}' opens the review.")
-    return dict(decisions(run, standing))
+    return dict(decisions(run.findings, standing))

@@ -120,6 +120,12 @@ def top_option(help: str, *, default: int | None = None) -> Callable[[Function],
     )
 
 
+tests_option = click.option(
+    "--tests", is_flag=True, help="Test labels that are probably wrong, in place of training labels."
+)
+"""``tests: bool``."""
+
+
 seed_option = click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="The same seed gives the same answer."
 )

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from psidebug.cli.options import command, few_threads, file_option, run_argument, top_option
+from psidebug.cli.options import command, few_threads, file_option, run_argument, tests_option, top_option
 from psidebug.cli.output import Output
-from psidebug.cli.tables import counted, number, one_line, records, send, show_causes, show_table, wrote
+from psidebug.cli.tables import counted, number, one_line, records, send, show_causes, show_table, show_tests, wrote
 
 if TYPE_CHECKING:
     from psidebug.store import Run
@@ -24,30 +24,35 @@ if TYPE_CHECKING:
     type=click.Choice(["table", "csv", "json", "parquet"]),
     help="Output format. [default: that of the file name, else table]",
 )
+@tests_option
 @file_option("-o", "--output", "target", help="Write them to a file, with the columns of their rows.")
-def suspects(output: Output, *, run: Path, top: int | None, kind: str | None, target: Path | None) -> None:
+def suspects(output: Output, *, run: Path, top: int | None, kind: str | None, tests: bool, target: Path | None) -> None:
     """List the training labels that are probably wrong.
 
     The most likely come first. Shows the given and the proposed label, the probability that the given one is wrong
-    (p_wrong), and its probability of sufficiency as a cause of the errors (ps).
+    (p_wrong), and its probability of sufficiency as a cause of the errors (ps). With --tests: the test labels that are
+    probably wrong, and why.
     """
+    from psidebug.exports.of_tests import suspect_tests_table
     from psidebug.exports.suspects import suspects_table
     from psidebug.store import load_run
 
     found = load_run(run)
+    table_of = suspect_tests_table if tests else suspects_table
+    of = len(found.suspect_tests if tests else found.order)
     as_json = output.as_json or kind == "json"
     if target is not None or kind in ("csv", "parquet"):
-        send(output, suspects_table(found.findings, found.data, top=top), target, kind)
+        send(output, table_of(found.findings, found.data, top=top), target, kind)
         return
-    lines = suspects_table(found.findings, top=top if top or as_json else 20).to_pylist()
+    lines = table_of(found.findings, top=top if top or as_json else 20).to_pylist()
     if as_json:
-        output.result({"suspects": lines, "of": len(found.order)})
+        output.result({"suspects": lines, "of": of})
     elif not lines:
         output.text(found.verdict)
     else:
-        show_causes(output, lines)
-        if len(lines) < len(found.order):
-            output.remark(f"{len(lines):,} of {counted(len(found.order), 'suspect')}; --top N shows more.")
+        (show_tests if tests else show_causes)(output, lines)
+        if len(lines) < of:
+            output.remark(f"{len(lines):,} of {counted(of, 'suspect')}; --top N shows more.")
 
 
 @command(example="psi slices psi-run")
@@ -200,33 +205,38 @@ FORMATS = ("label-studio", "csv", "jsonl", "parquet", "cleanlab")
 @run_argument
 @click.option("--format", "kind", type=click.Choice(FORMATS), required=True, help="Target format.")
 @top_option("The first N suspects only; not with cleanlab.")
+@tests_option
 @file_option("-o", "--output", "target", required=True, help="The file to write; - is stdout.")
-def export(output: Output, *, run: Path, kind: str, top: int | None, target: Path) -> None:
+def export(output: Output, *, run: Path, kind: str, top: int | None, tests: bool, target: Path) -> None:
     """Write the suspects for a labelling tool or a notebook.
 
     label-studio: tasks with the proposed labels as predictions, and the labelling configuration as NAME.xml in the same
-    folder. csv, jsonl, parquet: the suspects with their columns. cleanlab: every training row, with the columns of
-    cleanlab's get_label_issues.
+    folder. csv, jsonl, parquet: the suspects with their columns. cleanlab: every training row (with --tests: every test
+    row), with the columns of cleanlab's get_label_issues.
     """
+    from psidebug.exports import of_tests
     from psidebug.exports import suspects as exports
     from psidebug.exports.table_files import kind_of, write_json
     from psidebug.files import check_place, write_whole
+    from psidebug.findings.about_tests import about_tests
     from psidebug.store import load_run
 
     piped = str(target) == "-"
     if kind == "cleanlab" and top is not None:
-        raise click.UsageError("cleanlab's table has every training row: leave --top out.")
+        raise click.UsageError("cleanlab's table has every row: leave --top out.")
     if not piped:
         check_place(target)
         if kind == "cleanlab":
             kind_of(target)
     found = load_run(run)
     if kind == "cleanlab":
-        send(output, exports.cleanlab_frame(found.findings), target)
+        send(output, exports.cleanlab_frame(about_tests(found.findings) if tests else found.findings), target)
     elif kind != "label-studio":
-        send(output, exports.suspects_table(found.findings, found.data, top=top), target, kind)
+        table_of = of_tests.suspect_tests_table if tests else exports.suspects_table
+        send(output, table_of(found.findings, found.data, top=top), target, kind)
     else:
-        tasks = exports.label_studio_tasks(found.findings, found.data, top=top)
+        tasks_of = of_tests.label_studio_tasks_of_tests if tests else exports.label_studio_tasks
+        tasks = tasks_of(found.findings, found.data, top=top)
         if piped:
             output.result(tasks)
             return

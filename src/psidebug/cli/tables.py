@@ -48,6 +48,13 @@ def show_causes(output: Output, causes: Iterable[Mapping[str, Any]]) -> None:
     show_table(output, rows, CAUSE_NAMES, wide=CAUSE_NAMES[:3])
 
 
+def show_tests(output: Output, suspects: Iterable[Mapping[str, Any]]) -> None:
+    """Print test labels that are probably wrong: row, given, proposed, p_wrong, why."""
+    names = (*CAUSE_NAMES[:4], "why")
+    rows = [[number(each[name]) if name == "p_wrong" else one_line(each[name]) for name in names] for each in suspects]
+    show_table(output, rows, names, wide=[name for name in names if name != "p_wrong"])
+
+
 def one_line(value: Any) -> str:
     """A value of the user as text without line breaks or control characters."""
     text = " ".join(str(value).split())

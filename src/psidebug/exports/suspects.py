@@ -41,16 +41,15 @@ def cleanlab_frame(findings: Findings) -> Any:
     """Every training row in order, with the columns of cleanlab's ``get_label_issues``, after its id ``row``.
 
     ``is_label_issue`` where the label is more likely wrong than right, ``label_quality`` = 1 - p_wrong,
-    ``given_label``, and ``predicted_label``, the likeliest one.
+    ``given_label``, and ``predicted_label``, the likeliest one. Quality is null where p_wrong is not known.
     """
     labels = findings.labels
-    p_wrong = np.nan_to_num(labels.p_wrong)
-    issue = p_wrong > 0.5
+    issue = labels.p_wrong > 0.5
     return pa.table(
         {
             "row": array_of_values(labels.rows.tolist()),
             "is_label_issue": pa.array(issue),
-            "label_quality": pa.array(1.0 - p_wrong),
+            "label_quality": pa.array(1.0 - labels.p_wrong, from_pandas=True),
             "given_label": labels_of(findings, labels.given),
             "predicted_label": labels_of(findings, np.where(issue, labels.proposed, labels.given)),
         }
@@ -87,7 +86,10 @@ def label_studio_tasks(
 
 
 def training_set(origin: Origin) -> str:
-    """A short digest of the training rows, their given labels and ids, to which verdicts belong."""
+    """A short digest of the training rows, their given labels and ids, to which verdicts belong.
+
+    Of findings about test labels (:func:`psidebug.findings.about_tests.about_tests`) it is that of the test rows.
+    """
     said = json.dumps([origin.fingerprint.get(name) for name in ("train", "rows")])
     return hashlib.sha256(said.encode()).hexdigest()[:16]
 

@@ -107,6 +107,8 @@ def inputs_from(
         "train": Path(parts[0].name).name,
         **_place_of(train),
         "test": Path(parts[1].name).name,
+        **{f"test_{name}": value for name, value in _place_of(test).items()},
+        "test_columns": parts[1].table.column_names,
         "validation": None if parts[2] is None else Path(parts[2].name).name,
         "label": roles.label,
         "id": roles.id,
@@ -163,9 +165,9 @@ def _like(column: Any, labels: Sequence[Any]) -> list[Any]:
     return [each if each is None else str(each) for each in values]
 
 
-def _place_of(train: File) -> dict[str, str]:
-    """Path and sha256 of the training file, to correct labels in the file itself; nothing for a stream."""
-    path = Path(train)
+def _place_of(file: File) -> dict[str, str]:
+    """Path and sha256 of a file, to correct labels in the file itself; nothing for a stream."""
+    path = Path(file)
     if str(path) == "-" or not path.is_file():
         return {}
     return {"path": str(path.absolute()), "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}

@@ -95,12 +95,13 @@ def _changing(
 
     A page left open may meet the server of another run at the same port; its saves then wait for their own server.
     """
-    run = desk.findings.origin.fingerprint["train"]
+    made_from = desk.findings.origin.fingerprint
+    shown = {"run": made_from["train"], "tests": made_from["test"]}  # the latter is sent with verdicts on test labels
 
     async def changing(request: Request) -> JSONResponse:
         limit = LARGEST_IMPORT if request.url.path == "/import" else LARGEST_REQUEST
         sent = parsed(await body(request, limit))
-        if part(sent, "run", run) != run:
+        if any(part(sent, name, mark) != mark for name, mark in shown.items()):
             raise OutputError("this page shows another run, so nothing is saved. Start psi review for that run again.")
         await run_in_threadpool(desk.check_same)
         return JSONResponse(await run_in_threadpool(change, request, sent))

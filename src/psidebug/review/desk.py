@@ -1,4 +1,4 @@
-"""The desk: one run under review, with its queue and its verdict store."""
+"""The desk: one run under review, with its queues and its verdict store."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from typing import Any, Protocol
 
 from psidebug.errors import OutputError, PsiError, UnknownOption, UnknownRow, UnreadableRun
 from psidebug.findings.effects import Verification
+from psidebug.report.rows import Part
 from psidebug.review.queue import Filter, Queue
 from psidebug.review.security import Visitor
 from psidebug.review.similar import Similar
 from psidebug.review.verdict_store import open_store
-from psidebug.review.verdicts import ACTIONS, DECIDED, Ledger, Verdict, checked_comment
+from psidebug.review.verdicts import ACTIONS, DECIDED, PARTS, Ledger, Verdict, checked_comment
 from psidebug.store import Run, load_run
 from psidebug.store.manifest import RUN_FILE
 from psidebug.store.values import as_json
@@ -51,7 +52,7 @@ OpenDiagnosis = Callable[[Path], ReviewedDiagnosis]
 
 
 class Desk:
-    """Everything that the pages read and change. Hold ``lock`` while you use the queue or the ledger."""
+    """Everything that the pages read and change. Hold ``lock`` while you use the queues or the ledger."""
 
     def __init__(self, path: str | PathLike[str], open_diagnosis: OpenDiagnosis) -> None:
         """``open_diagnosis`` is called when training is first asked for."""
@@ -61,27 +62,43 @@ class Desk:
         self.findings = self.run.findings
         self.store = open_store(self.run.path)
         self.lock = self.store.lock
-        self.queue = Queue(self.run, *self._last_ranked())
+        self.queues = self._queues(*self._last_ranked())
+        """The suspects of each set."""
         self._similar = threading.Lock()
         self._settled: dict[int, int] = {}  # position → hash of the label that a person settled
         with self.lock:
-            self.store.ledger().changed.update(self.store.current())
-            self.ledger()
+            self._note_all()
 
     def close(self) -> None:
         """Close the store."""
         self.store.close()
 
     def ledger(self) -> Ledger:
-        """The verdicts that hold now; the queue is brought up to date with them."""
+        """The verdicts that hold now; the queues are brought up to date with them."""
         ledger = self.store.ledger()
-        if ledger.changed:
-            rows = list(ledger.changed)
-            ledger.changed.clear()
-            self.queue.set_states(rows, [ledger.told_at(each) for each in rows])
-            for each in rows:
-                self._settled[each] = _settled_hash(ledger.at(each))
+        for part, changed in ledger.changed.items():
+            if rows := list(changed):
+                changed.clear()
+                self.queues[part].set_states(rows, [ledger.told_at(each, part) for each in rows])
+                if part == "train":
+                    self._settled |= {each: _settled_hash(ledger.at(each)) for each in rows}
         return ledger
+
+    @property
+    def queue(self) -> Queue:
+        """The suspects among the training labels."""
+        return self.queues["train"]
+
+    @property
+    def opens_with(self) -> Part:
+        """The set that the review begins with: the test set if its labels are what is wrong with the task."""
+        causes = self.queue.last.causes
+        return "test" if causes and causes[0].cause == "test_labels" and self.has_tests else "train"
+
+    @property
+    def has_tests(self) -> bool:
+        """Whether there is a test label to look at, suspected or decided."""
+        return any(self.queues["test"].counts().values())
 
     @cached_property
     def diagnosis(self) -> ReviewedDiagnosis:
@@ -90,37 +107,41 @@ class Desk:
 
     @cached_property
     def _nearest(self) -> Similar:
-        return Similar(self.run.data.train.features, self.findings.display.text)
+        data = self.run.data
+        return Similar(data.train.features, self.findings.display.text, others=data.test.features)
 
-    def similar(self, position: int, count: int) -> tuple[int, ...]:
-        """Positions of similar training rows."""
+    def similar(self, position: int, count: int, part: Part = "train") -> tuple[int, ...]:
+        """Positions of similar training rows, to one of either set."""
         with self._similar:  # the first call builds the index, the others wait
-            return self._nearest.rows(position, count)
+            return self._nearest.rows(position, count, part == "test")
 
     def first(self, wanted: Filter, visitor: Visitor) -> int | None:
         """The first row of a filter for this visitor."""
         with self.lock:
             self.ledger()
-            return self.queue.select(wanted, visitor.browser).first()
+            return self.queues[wanted.part].select(wanted, visitor.browser).first()
 
     # ── verdicts ──
 
-    def position(self, asked: Any) -> int:
-        """The position in a request, if there is such a row."""
+    def position(self, asked: Any, part: Part = "train") -> int:
+        """The position in a request, if there is such a row in the set."""
+        rows, name = len(self.queues[part].given), "training" if part == "train" else "test"
         try:
             found = int(asked)
         except (TypeError, ValueError, OverflowError):
-            raise UnknownRow(f"{asked!r:.60} is not the position of a training row.") from None
-        if not 0 <= found < len(self.queue.given):
-            raise UnknownRow(f"there is no training row {found!r:.60}: there are {len(self.queue.given)} rows.")
+            raise UnknownRow(f"{asked!r:.60} is not the position of a {name} row.") from None
+        if not 0 <= found < rows:
+            raise UnknownRow(f"there is no {name} row {found!r:.60}: there are {rows} rows.")
         return found
 
-    def verdict(self, position: int, action: str, *, code: int | None = None, comment: str = "") -> Verdict:
+    def verdict(
+        self, position: int, action: str, *, code: int | None = None, comment: str = "", part: Part = "train"
+    ) -> Verdict:
         """A verdict on a row; ``correct`` takes the class of this code, or else the proposed one."""
-        return next(self.verdicts([position], action, code=code, comment=comment))
+        return next(self.verdicts([position], action, code=code, comment=comment, part=part))
 
     def verdicts(
-        self, rows: Sequence[int], action: str, *, code: int | None = None, comment: str = ""
+        self, rows: Sequence[int], action: str, *, code: int | None = None, comment: str = "", part: Part = "train"
     ) -> Iterator[Verdict]:
         """The same verdict on many rows; to correct a label to the given class is to keep it."""
         if action not in ACTIONS:
@@ -128,14 +149,15 @@ class Desk:
         classes, said = self.findings.encoding.classes, checked_comment(comment)
         if action == "correct" and code is not None and not 0 <= code < len(classes):
             raise UnknownOption(f"there is no class number {code}: there are {len(classes)} classes.")
-        given, ids = self.queue.given[rows].tolist(), self.findings.labels.rows[rows].tolist()
-        proposed = self.queue.proposed[rows].tolist() if code is None else [code] * len(rows)
+        queue = self.queues[part]
+        given, ids = queue.given[rows].tolist(), queue.findings.labels.rows[rows].tolist()
+        proposed = queue.proposed[rows].tolist() if code is None else [code] * len(rows)
         chosen = proposed if action == "correct" else given
         for position, row, old, new in zip(rows, ids, given, chosen, strict=True):
             if action in DECIDED:
-                yield Verdict(position, row, "keep" if new == old else "correct", classes[new], said)
+                yield Verdict(position, row, "keep" if new == old else "correct", classes[new], said, part=part)
             else:
-                yield Verdict(position, row, action, None, said)
+                yield Verdict(position, row, action, None, said, part=part)
 
     def decide(self, verdicts: Sequence[Verdict], *, visitor: Visitor, key: str) -> int:
         """Save verdicts as one step; they are on disk when this returns."""
@@ -145,15 +167,23 @@ class Desk:
         return number
 
     def take_in(self, verdicts: Sequence[Verdict], *, visitor: Visitor, key: str) -> int:
-        """Save imported verdicts as one step, except where a row has one as new or newer; return their number."""
+        """Save imported verdicts, except where a row has one as new or newer; return their number.
+
+        They are one step, or two if some are about training labels and some about test labels.
+        """
+        taken = 0
         with self.lock:
-            ledger = self.ledger()
-            if (known := self.store.known(key)) is not None:  # a repeated save
-                return len(ledger.step(known))
-            newer = [each for each in verdicts if each.is_after(ledger.at(each.position))]
-            if newer:
-                self.decide(newer, visitor=visitor, key=key)
-            return len(newer)
+            for part in PARTS:
+                ledger, own_key = self.ledger(), key if part == "train" else f"{key} {part}"
+                if (known := self.store.known(own_key)) is not None:  # a repeated save
+                    taken += len(ledger.step(known))
+                    continue
+                own = [each for each in verdicts if each.part == part]
+                newer = [each for each in own if each.is_after(ledger.at(each.position, part))]
+                if newer:
+                    self.decide(newer, visitor=visitor, key=own_key)
+                taken += len(newer)
+        return taken
 
     def bulk(
         self,
@@ -174,21 +204,22 @@ class Desk:
             self.ledger()
             if (known := self.store.known(key)) is not None:  # a repeated save
                 return len(self.ledger().step(known))
-            shown = self.queue.select(wanted, visitor.browser).rows
-            rows = (self.queue.probably_wrong(shown) if only_wrong else shown).tolist()
+            queue = self.queues[wanted.part]
+            shown = queue.select(wanted, visitor.browser).rows
+            rows = (queue.probably_wrong(shown) if only_wrong else shown).tolist()
             if len(rows) != expected:
                 raise UnknownOption(f"the filter now has {len(rows):,} rows, not {expected:,}. Look again.")
             if not rows:
                 raise UnknownOption("the filter has no such rows.")
-            self.decide(list(self.verdicts(rows, action, code=code)), visitor=visitor, key=key)
+            self.decide(list(self.verdicts(rows, action, code=code, part=wanted.part)), visitor=visitor, key=key)
             return len(rows)
 
     def settled(self) -> dict[int, Verdict]:
-        """The verdicts that settle a label."""
+        """The verdicts that settle a training label."""
         return {place: each for place, each in self.store.current().items() if each.action in DECIDED}
 
     def settled_digest(self) -> str:
-        """A digest of the settled labels, whatever the order in which they were settled."""
+        """A digest of the settled training labels, whatever the order in which they were settled."""
         with self.lock:
             self.ledger()
             return f"{sum(self._settled.values()) % 2**64:016x}"
@@ -202,11 +233,19 @@ class Desk:
     # ── after a new diagnosis ──
 
     def rank_by(self, ranked: Run, known: Sequence[int]) -> None:
-        """Take the ranking, slices and causes from a new diagnosis, in which these rows were known."""
+        """Take the ranking, slices and causes from a new diagnosis, in which these training rows were known."""
         with self.lock:
-            self.queue = Queue(self.run, ranked, known)
-            self.store.ledger().changed.update(self.store.current())
-            self.ledger()
+            self.queues = self._queues(ranked, known)
+            self._note_all()
+
+    def _queues(self, ranked: Run, known: Sequence[int]) -> dict[Part, Queue]:
+        return {"train": Queue(self.run, ranked, known), "test": Queue(self.run, ranked, part="test")}
+
+    def _note_all(self) -> None:
+        """Bring new queues up to date."""
+        for part, changed in self.store.ledger().changed.items():
+            changed.update(self.store.current(part))
+        self.ledger()
 
     def _last_ranked(self) -> tuple[Run, list[int]]:
         """The last diagnosis made in the review, with its known rows; the run itself if none can be read."""

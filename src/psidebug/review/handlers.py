@@ -14,6 +14,7 @@ from psidebug.review.desk import Desk
 from psidebug.review.exchange import read_verdicts
 from psidebug.review.queue import Filter
 from psidebug.review.requests import key_of, part, visitor_of
+from psidebug.review.verdicts import Verdict, part_named
 from psidebug.review.work import Workbench
 
 
@@ -47,7 +48,9 @@ class Reads:
 
     def similar(self, request: Request) -> Response:
         """Rows similar to the one in focus."""
-        return _html("similar.html", **pages.similar(self.desk, self.desk.position(request.query_params.get("at"))))
+        wanted, at = self._asked(request)
+        at = self.desk.position(at, wanted.part)  # one must be named
+        return _html("similar.html", **pages.similar(self.desk, at, wanted.part))
 
     def changes(self, request: Request) -> Response:
         """Number of the last event, of any reviewer."""
@@ -77,8 +80,10 @@ class Reads:
         return _html("files.html", offers=offers(self.desk))
 
     def _asked(self, request: Request) -> tuple[Filter, int | None]:
-        at = request.query_params.get("at")
-        return Filter.read(request.query_params), None if at in (None, "") else self.desk.position(at)
+        asked = request.query_params
+        with self.desk.lock:
+            wanted = Filter.read(asked, part=self.desk.opens_with)
+        return wanted, None if asked.get("at") in (None, "") else self.desk.position(asked["at"], wanted.part)
 
     def _page(self, request: Request) -> dict[str, Any]:
         wanted, at = self._asked(request)
@@ -100,10 +105,11 @@ class Changes:
 
     def decide(self, request: Request, sent: Any) -> dict[str, Any]:
         """A verdict on one row."""
-        at, action = self.desk.position(part(sent, "at", -1)), part(sent, "action", "")
-        verdict = self.desk.verdict(at, action, code=_code(sent), comment=part(sent, "comment", ""))
+        of, action = part_named(part(sent, "set", "train")), part(sent, "action", "")
+        at = self.desk.position(part(sent, "at", -1), of)
+        verdict = self.desk.verdict(at, action, code=_code(sent), comment=part(sent, "comment", ""), part=of)
         self.desk.decide([verdict], visitor=visitor_of(request), key=key_of(sent))
-        return {"at": at, "said": f"{verdict.row}: {pages.told(verdict)}"}
+        return {"at": at, "said": f"{_row(verdict)}: {pages.told(verdict)}"}
 
     def bulk(self, request: Request, sent: Any) -> dict[str, Any]:
         """A verdict on every row of the filter, or on those that are probably wrong."""
@@ -128,8 +134,8 @@ class Changes:
         with self.desk.lock:
             step = self.desk.ledger().step(number)
         if len(step) > 1:
-            return {"said": f"{done}: {len(step):,} rows", "at": None}
-        return {"said": f"{done}: {step[0].row}", "at": step[0].position}
+            return {"said": f"{done}: {len(step):,} rows", "at": None, "set": step[0].part}
+        return {"said": f"{done}: {_row(step[0])}", "at": step[0].position, "set": step[0].part}
 
     def begin(self, request: Request, sent: Any) -> dict[str, Any]:
         """Start to retrain, or to diagnose again."""
@@ -156,6 +162,10 @@ class Changes:
 
 def _html(template: str, **data: Any) -> HTMLResponse:
     return HTMLResponse(pages.render(template, **data))
+
+
+def _row(verdict: Verdict) -> str:
+    return f"test row {verdict.row}" if verdict.part == "test" else str(verdict.row)
 
 
 def _code(sent: Any) -> int | None:

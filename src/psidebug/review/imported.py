@@ -6,12 +6,26 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any
 
 from psidebug.errors import InvalidVerdicts
+from psidebug.exports.suspects import training_set
 from psidebug.exports.table_files import plain
+from psidebug.findings.about_tests import about_tests
 from psidebug.findings.findings import Findings
-from psidebug.review.verdicts import ACTIONS, DECIDED, LONG_AGO, Verdict, checked_comment, checked_name, moment
+from psidebug.report.rows import Part
+from psidebug.review.verdicts import (
+    ACTIONS,
+    DECIDED,
+    LONG_AGO,
+    PARTS,
+    Verdict,
+    checked_comment,
+    checked_name,
+    moment,
+    part_named,
+)
 from psidebug.store.values import as_json, from_json
 
 MOST_NAMED = 10
@@ -34,26 +48,44 @@ class Imported:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The training rows, found by their ids."""
+    """The rows of one set, found by their ids."""
 
+    part: Part
     findings: Findings
+    """About the labels of this set."""
     places: Mapping[str, int]
     """Position by id, as Psi writes it and as other tools do, which write a date as text."""
 
     @classmethod
-    def of(cls, findings: Findings) -> Rows:
-        """The training rows of findings."""
+    def of(cls, findings: Findings, part: Part) -> Rows:
+        """The rows of a set."""
+        findings = about_tests(findings) if part == "test" else findings
         ids = findings.labels.rows.tolist()
         places = {json.dumps(as_json(row)): place for place, row in enumerate(ids)}
         for place, row in enumerate(ids):
             places.setdefault(json.dumps(plain(row)), place)
-        return cls(findings, places)
+        return cls(part, findings, places)
+
+    @property
+    def name(self) -> str:
+        """Of the set, in words."""
+        return "training" if self.part == "train" else "test"
+
+    @cached_property
+    def home(self) -> str:
+        """The mark of verdicts on this very set."""
+        return training_set(self.findings.origin)
+
+    def check_home(self, record: Mapping[str, Any]) -> None:
+        """Refuse what carries the mark of another set."""
+        if record.get("run", self.home) != self.home:
+            raise InvalidVerdicts(f"it belongs to a run with other {self.name} rows or labels")
 
     def place(self, written: Any) -> int:
         """The position of the row with this id."""
         found = self.places.get(json.dumps(as_json(_value(written))), self.places.get(json.dumps(written)))
         if found is None:
-            raise InvalidVerdicts(f"no training row of this run has the id {written!r:.100}")
+            raise InvalidVerdicts(f"no {self.name} row of this run has the id {written!r:.100}")
         return found
 
     def verdict(self, record: Mapping[str, Any]) -> Verdict:
@@ -74,7 +106,8 @@ class Rows:
         elif record.get("label") is not None:
             raise InvalidVerdicts(f"{action} takes no label, but the label is {record['label']!r:.60}")
         comment, reviewer = checked_comment(_text(record, "comment")), checked_name(_text(record, "reviewer"))
-        return Verdict(place, self.findings.labels.rows[place], str(action), label, comment, reviewer, _time(record))
+        row, made = self.findings.labels.rows[place], _time(record)
+        return Verdict(place, row, str(action), label, comment, reviewer, made, self.part)
 
     def given(self, place: int) -> Any:
         """The given label of a row."""
@@ -88,6 +121,16 @@ class Rows:
         if label not in self.findings.encoding.classes:
             raise InvalidVerdicts(f"{label!r:.60} is not a class of this run")
         return label
+
+
+def rows_of(findings: Findings) -> dict[Part, Rows]:
+    """The rows of both sets."""
+    return {part: Rows.of(findings, part) for part in PARTS}
+
+
+def part_of(record: Mapping[str, Any]) -> Part:
+    """The set that a record is about: that of its ``set``, else the training set."""
+    return part_named(record.get("set", "train"))
 
 
 def record_of(value: Any) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from string import digits
 from typing import Any
@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 from jinja2 import Environment, PackageLoader
 
+from psidebug.findings.about_tests import error_without_suspects
 from psidebug.findings.findings import Findings
 from psidebug.report.page import environment_of
 from psidebug.report.plots import CONFIG, nominal, quantitative
-from psidebug.report.rows import views
+from psidebug.report.rows import Part, views
 from psidebug.review.desk import Desk
-from psidebug.review.queue import SETTLED, SORTS, STATES, Filter
+from psidebug.review.queue import SETTLED, SORTS, STATES, Filter, Queue
 from psidebug.review.security import Visitor
-from psidebug.review.verdicts import Verdict
+from psidebug.review.verdicts import DECIDED, PARTS, Verdict
 
 LISTED, SIMILAR, BUGS = 14, 6, 6
 """Rows of the queue, similar rows, and bugs of one row that the page shows."""
@@ -38,6 +39,7 @@ TOLD = {
     "skip": "skipped",
     "second_opinion": "second opinion wanted",
 }
+SET_NAMES: dict[Part, str] = {"train": "Training labels", "test": "Test labels"}
 SORT_NAMES = {"rank": "best first", "ps": "PS", "p_wrong": "probably wrong", "row": "as given"}
 
 
@@ -55,10 +57,14 @@ def page(desk: Desk, wanted: Filter, at: int | None, visitor: Visitor) -> dict[s
 
 def filters(desk: Desk, wanted: Filter) -> dict[str, Any]:
     """The choices of the filter."""
-    ranked, every = desk.queue.ranked.findings, desk.findings.encoding.classes
+    ranked, every, origin = desk.queues[wanted.part].last, desk.findings.encoding.classes, desk.findings.origin
     return {
-        "run": desk.findings.origin.fingerprint["train"],
+        "run": origin.fingerprint["train"],
+        "tests": origin.fingerprint["test"],
         "verdict_of_run": ranked.verdict,
+        "sets": [(part, SET_NAMES[part], sum(desk.queues[part].counts().values())) for part in PARTS]
+        if desk.has_tests
+        else [],
         "filter": wanted,
         "classes": (classes := list(map(str, every))),
         "keys": class_keys(classes),
@@ -66,20 +72,21 @@ def filters(desk: Desk, wanted: Filter) -> dict[str, Any]:
         "bugs": [(each.test_row, _test_name(desk, each.test_row)) for each in ranked.bug_causes],
         "bugs_in_all": len(ranked.predictions.bugs),
         "states": [(each, STATE_NAMES[each]) for each in STATES],
-        "sorts": [(each, SORT_NAMES[each]) for each in SORTS],
+        "sorts": [(each, SORT_NAMES[each]) for each in SORTS if wanted.part == "train" or each != "ps"],
     }
 
 
 def queue(desk: Desk, wanted: Filter, at: int | None, visitor: Visitor) -> dict[str, Any]:
     """The list of rows, and the progress."""
     with desk.lock:
-        ledger, rows = desk.ledger(), desk.queue
+        ledger, rows = desk.ledger(), desk.queues[wanted.part]
         chosen = rows.select(wanted, visitor.browser)
         begin, listed = chosen.around(at, LISTED)
         counts, left = rows.counts(), rows.left()
         decided = int(np.isin(rows.states[chosen.rows], SETTLED).sum())
         wrong, stale = len(rows.probably_wrong(chosen.rows)), desk.is_model_stale()
-        lines = [_line(desk, place, ledger.at(place)) for place in listed.tolist()]
+        lines = [_line(rows, place, ledger.at(place, wanted.part)) for place in listed.tolist()]
+        error = _error_of_tests(desk, ledger.current("test")) if wanted.part == "test" else None
     total = sum(counts.values())
     return {
         "filter": wanted,
@@ -99,6 +106,21 @@ def queue(desk: Desk, wanted: Filter, at: int | None, visitor: Visitor) -> dict[
         "can_undo": ledger.next_to("undo", visitor.browser) is not None,
         "can_redo": ledger.next_to("redo", visitor.browser) is not None,
         "reviewer": visitor.name,
+        "error": error,
+    }
+
+
+def _error_of_tests(desk: Desk, standing: Mapping[int, Verdict]) -> dict[str, Any]:
+    """The error of the model on the test set: as given, with the labels that people decided, and as proposed."""
+    tests, encoding = desk.findings.predictions, desk.findings.encoding
+    decided = {place: each.label for place, each in standing.items() if each.action in DECIDED}
+    labels, proposed = tests.labels.copy(), error_without_suspects(desk.findings)
+    if decided:
+        labels[list(decided)] = encoding.encode(list(decided.values()), where="verdicts")
+    return {
+        "as_given": float(tests.wrong.mean()),
+        "decided": float((tests.before != labels).mean()),
+        "as_proposed": None if proposed is None else proposed.as_proposed.rate,
     }
 
 
@@ -106,11 +128,11 @@ def item(desk: Desk, wanted: Filter, at: int | None, visitor: Visitor) -> dict[s
     """The row in focus."""
     if at is None:
         with desk.lock:
-            counts = desk.queue.counts()
+            counts = desk.queues[wanted.part].counts()
         left = {"waiting": counts["second_opinion"], "none_suspected": not sum(counts.values())}
         return {"at": None, "filter": wanted, "next": None, "previous": None, **left}
     with desk.lock:
-        rows, verdict = desk.queue, desk.ledger().at(at)
+        rows, verdict = desk.queues[wanted.part], desk.ledger().at(at, wanted.part)
         chosen = rows.select(wanted, visitor.browser)
         following, previous = chosen.next(at), chosen.previous(at)
         classes = list(map(str, desk.findings.encoding.classes))
@@ -118,7 +140,7 @@ def item(desk: Desk, wanted: Filter, at: int | None, visitor: Visitor) -> dict[s
         numbers = {name: _finite(getattr(rows, name)[at]) for name in ("ps", "low", "high", "p_wrong")}
         given, proposed = int(rows.given[at]), int(rows.proposed[at])
         ranked = rows.ranked
-    (view,) = views(ranked.findings, ranked.data, "train", [at], cells=CELLS, letters=LETTERS)
+    (view,) = views(ranked.findings, ranked.data, wanted.part, [at], cells=CELLS, letters=LETTERS)
     return {
         "at": at,
         "filter": wanted,
@@ -132,9 +154,22 @@ def item(desk: Desk, wanted: Filter, at: int | None, visitor: Visitor) -> dict[s
         **numbers,
         "verdict": verdict,
         "verdict_told": told(verdict),
-        "answers": _answers(ranked.findings, at),
+        "answers": _answers(rows.last, at),
         "caused": len(caused),
         "explained": _bugs(desk, caused[:BUGS]),
+        "test": _about_test(ranked.findings, at) if wanted.part == "test" else None,
+    }
+
+
+def _about_test(findings: Findings, at: int) -> dict[str, Any]:
+    """What the model says of a test row, and why its label is suspected."""
+    tests, found = findings.predictions, findings.suspect_tests
+    places = [] if found is None else np.flatnonzero(found.rows == at).tolist()
+    classes = findings.encoding.classes
+    return {
+        "predicted": str(classes[tests.before[at]]),
+        "right": bool(tests.before[at] == tests.labels[at]),
+        "why": found.why[places[0]] if found is not None and places else None,
     }
 
 
@@ -149,9 +184,9 @@ def _answers(findings: Findings, at: int) -> list[dict[str, Any]]:
     ]
 
 
-def similar(desk: Desk, at: int) -> dict[str, Any]:
+def similar(desk: Desk, at: int, part: Part) -> dict[str, Any]:
     """Training rows similar to the one in focus, with their labels."""
-    found = desk.similar(at, SIMILAR)
+    found = desk.similar(at, SIMILAR, part)
     shown = views(desk.findings, desk.run.data, "train", found, **BESIDE)
     classes, given = desk.findings.encoding.classes, desk.findings.labels.given
     with desk.lock:
@@ -160,7 +195,7 @@ def similar(desk: Desk, at: int) -> dict[str, Any]:
             {"position": each, "label": str(classes[given[each]]), "verdict": told(ledger.at(each)), "view": view}
             for each, view in zip(found, shown, strict=True)
         ]
-    return {"similar": rows, "given_label": str(classes[given[at]])}
+    return {"similar": rows, "given_label": str(classes[desk.queues[part].given[at]]), "part": part}
 
 
 def _bugs(desk: Desk, caused: list[tuple[int, float]]) -> list[dict[str, Any]]:
@@ -193,11 +228,11 @@ def class_keys(classes: Sequence[str]) -> dict[str, int]:
     return dict(sorted(named.items())) or {str(code + 1): code for code in range(min(len(classes), 9))}
 
 
-def _line(desk: Desk, place: int, verdict: Verdict | None) -> dict[str, Any]:
-    classes, rows = desk.findings.encoding.classes, desk.queue
+def _line(rows: Queue, place: int, verdict: Verdict | None) -> dict[str, Any]:
+    classes = rows.findings.encoding.classes
     return {
         "position": place,
-        "row": str(desk.findings.labels.rows[place]),
+        "row": str(rows.findings.labels.rows[place]),
         "given": str(classes[rows.given[place]]),
         "proposed": str(classes[rows.proposed[place]]),
         "p_wrong": _finite(rows.p_wrong[place]),

@@ -1,6 +1,7 @@
 """The queue: which rows to review, in which order, and what comes next. Made for 100,000 suspects.
 
-Every question takes a few passes over numpy arrays with one entry for each training row.
+Each set has a queue of its own: the suspects among its labels. Every question takes a few passes over numpy arrays with
+one entry for each row of the set.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from psidebug.errors import UnknownOption
-from psidebug.review.verdicts import ACTIONS, DECIDED
+from psidebug.findings.about_tests import about_tests
+from psidebug.report.rows import Part
+from psidebug.review.verdicts import ACTIONS, DECIDED, part_named
 from psidebug.store import Run
 from psidebug.task.labels import Codes
 
@@ -35,6 +38,8 @@ SORTS = ("rank", "ps", "p_wrong", "row")
 class Filter:
     """Which rows to show, and how to sort them."""
 
+    part: Part = "train"
+    """The set that they are in."""
     state: str = "open"
     given: int | None = None
     """Code of the given label."""
@@ -46,8 +51,8 @@ class Filter:
     sort: str = "rank"
 
     @classmethod
-    def read(cls, asked: Mapping[str, Any]) -> Filter:
-        """The filter in the query of an address."""
+    def read(cls, asked: Mapping[str, Any], *, part: Part = "train") -> Filter:
+        """The filter in the query of an address; ``part`` is the set if it names none."""
         if any(not isinstance(each, str) for each in asked.values() if each is not None):
             raise UnknownOption("filter values must be strings.")
         try:
@@ -61,9 +66,8 @@ class Filter:
                 raise ValueError
         except (TypeError, ValueError, OverflowError):
             raise UnknownOption("filter value must be a number.") from None
-        found = cls(
-            **whole, state=str(asked.get("state") or "open"), least=least, sort=str(asked.get("sort") or "rank")
-        )
+        state, sort = str(asked.get("state") or "open"), str(asked.get("sort") or "rank")
+        found = cls(**whole, part=part_named(asked.get("set") or part), state=state, least=least, sort=sort)
         if found.state not in STATES or found.sort not in SORTS:
             raise UnknownOption(f"unknown state {found.state!r:.60} or sort order {found.sort!r:.60}.")
         return found
@@ -73,7 +77,8 @@ class Filter:
         """The query of an address that means this filter."""
         plain = Filter()
         asked = {each.name: getattr(self, each.name) for each in fields(self)}
-        return urlencode({name: value for name, value in asked.items() if value != getattr(plain, name)})
+        others = {name: value for name, value in asked.items() if value != getattr(plain, name) and name != "part"}
+        return urlencode({"set": self.part} | others)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,15 +121,19 @@ class Selection:
 
 
 class Queue:
-    """The suspects of a run, or of the last diagnosis after it, with the state of every training row."""
+    """The suspects of a run, or of the last diagnosis after it, with the state of every row of the set."""
 
-    def __init__(self, run: Run, ranked: Run, known: Sequence[int] = ()) -> None:
+    def __init__(self, run: Run, ranked: Run, known: Sequence[int] = (), *, part: Part = "train") -> None:
         """``known`` are the rows whose labels were facts for ``ranked``, so that it found nothing about them.
 
         If such a verdict is undone, the row stays in the queue after the others, with the findings of the run itself.
         """
-        self.run, self.ranked = run, ranked
-        own, last, settled = run.findings.labels, ranked.findings.labels, np.asarray(known, dtype=np.intp)
+        self.ranked, self.part = ranked, part
+        self.findings, self.last = (
+            about_tests(each.findings) if part == "test" else each.findings for each in (run, ranked)
+        )
+        """What was found about the labels of the set, first and last."""
+        own, last, settled = self.findings.labels, self.last.labels, np.asarray(known, dtype=np.intp)
         self.given: Codes = own.given
         self.proposed: Codes = last.proposed.copy()
         self.proposed[settled] = own.proposed[settled]
@@ -137,7 +146,7 @@ class Queue:
         self._askers = np.zeros(len(self.given), dtype=np.int32)
         self._numbers: dict[str, int] = {}  # of browsers, from 1 on
         self._suspect = np.zeros(len(self.given), dtype=bool)
-        self._suspect[ranked.order] = True
+        self._suspect[last.order] = True
         self._suspect[settled] = True
         self._members: dict[int, Rows] = {}
         self._orders: dict[str, Rows] = {}
@@ -158,7 +167,7 @@ class Queue:
         kept = self.p_wrong[walk] >= wanted.least if wanted.least > 0 else np.ones(len(walk), dtype=bool)
         for code, codes in ((wanted.given, self.given), (wanted.proposed, self.proposed)):
             if code is not None:
-                size = self.run.findings.encoding.size
+                size = self.findings.encoding.size
                 if not 0 <= code < size:
                     raise UnknownOption(f"there is no class {code}: there are {size} classes.")
                 kept &= codes[walk] == code
@@ -194,14 +203,14 @@ class Queue:
     @cached_property
     def _bugs(self) -> dict[int, list[tuple[int, float]]]:
         found: dict[int, list[tuple[int, float]]] = {}
-        for causes in self.ranked.findings.bug_causes:
+        for causes in self.last.bug_causes:
             for position, ps in zip(causes.positions.tolist(), causes.ps.tolist(), strict=True):
                 found.setdefault(position, []).append((causes.test_row, ps))
         return {position: sorted(each, key=lambda bug: -bug[1]) for position, each in found.items()}
 
     def _walk(self, wanted: Filter) -> Rows:
         if wanted.bug is not None:
-            found = [each.positions for each in self.ranked.findings.bug_causes if each.test_row == wanted.bug]
+            found = [each.positions for each in self.last.bug_causes if each.test_row == wanted.bug]
             if not found:
                 raise UnknownOption(f"this run has no causes of test row {wanted.bug}.")
             rows: Rows = found[0]
@@ -218,19 +227,20 @@ class Queue:
     def members(self, number: int) -> Rows:
         """Positions of the rows of a slice."""
         if number not in self._members:
-            slices = self.ranked.findings.slices
+            slices = self.last.slices
             if not 0 <= number < len(slices):
                 raise UnknownOption(f"there is no slice {number}: this run has {len(slices)}.")
             self._members[number] = slices[number].members(self.ranked.data)
         return self._members[number]
 
     def _order(self, sort: str) -> Rows:
-        """All training rows in a sort order; ties go to the best suspects."""
+        """All rows in a sort order; ties go to the best suspects."""
         if sort not in self._orders:
             rank = np.full(len(self.given), 2 * len(self.given), dtype=np.intp)
-            rank[self.run.order] = len(self.given) + np.arange(len(self.run.order))
-            rank[self.ranked.order] = np.arange(len(self.ranked.order))
-            keys = {"ps": -np.nan_to_num(self.ps, nan=-1.0), "p_wrong": -self.p_wrong, "rank": rank}
+            first_order, order = self.findings.labels.order, self.last.labels.order
+            rank[first_order] = len(self.given) + np.arange(len(first_order))
+            rank[order] = np.arange(len(order))
+            keys = {name: -np.nan_to_num(getattr(self, name), nan=-1.0) for name in ("ps", "p_wrong")} | {"rank": rank}
             first = keys.get(sort, np.arange(len(rank)))
             self._orders[sort] = np.lexsort((np.arange(len(rank)), rank, first))
         return self._orders[sort]

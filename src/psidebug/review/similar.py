@@ -8,7 +8,7 @@ searched, so that an answer takes milliseconds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -37,26 +37,30 @@ Rows = npt.NDArray[np.intp]
 class Similar:
     """An index of similar rows."""
 
-    def __init__(self, table: Table, text: str | None = None) -> None:
-        """``text`` is the column that a person reads."""
+    def __init__(self, table: Table, text: str | None = None, others: Table | None = None) -> None:
+        """``text`` is the column that a person reads; ``others`` are rows that are not searched, but asked about."""
         of_words = len(table.shape) == 1 or (text is not None and text in map(str, column_names(table) or ()))
         count, most = row_count(table), MOST_TEXTS if of_words else MOST
         self._among: Rows = np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.intp))
+        self._table, self._others = table, others
         self._points = _words(table, text, self._among) if of_words else _numbers(table, self._among)
-        blocks = [self._points(self._among[begin : begin + BLOCK]) for begin in range(0, len(self._among), BLOCK)]
+        begins = range(0, len(self._among), BLOCK)
+        blocks = [self._points(take(table, self._among[begin : begin + BLOCK])) for begin in begins]
         every = sp.vstack(blocks) if sp.issparse(blocks[0]) else np.concatenate(blocks)
         self._index = NearestNeighbors(algorithm="brute", metric="cosine" if of_words else "euclidean").fit(every)
         self.rows = lru_cache(1024)(self._rows)
 
-    def _rows(self, position: int, count: int) -> tuple[int, ...]:
-        """Positions of the ``count`` nearest other rows, nearest first."""
-        here, most = self._points(np.array([position])), min(count + 1, len(self._among))
+    def _rows(self, position: int, count: int, of_others: bool = False) -> tuple[int, ...]:
+        """Positions of the ``count`` nearest rows, nearest first: to another row, or to one of ``others``."""
+        table = self._others if of_others else self._table
+        assert table is not None
+        here, most = self._points(take(table, np.array([position]))), min(count + 1, len(self._among))
         near = self._among[self._index.kneighbors(here, most, return_distance=False)[0]]
-        return tuple(near[near != position].tolist()[:count])
+        return tuple((near if of_others else near[near != position]).tolist()[:count])
 
 
-def _numbers(table: Table, among: Rows) -> Callable[[Rows], Any]:
-    """Positions → rows as points."""
+def _numbers(table: Table, among: Rows) -> Callable[[Table], Any]:
+    """Rows → points."""
     # Of all rows: in a few rows, where values are missing, a column may seem numeric.
     numeric = tuple(each.numeric for each in columns(table))
     sample = _raw(take(table, among[:: max(1, len(among) // BLOCK)]), numeric)
@@ -64,15 +68,18 @@ def _numbers(table: Table, among: Rows) -> Callable[[Rows], Any]:
     if sample.shape[1] > WIDTH:
         steps.append(GaussianRandomProjection(WIDTH, random_state=0))
     encoder = make_pipeline(*steps).fit(sample)
-    return lambda positions: encoder.transform(_raw(take(table, positions), numeric))
+    return lambda rows: encoder.transform(_raw(rows, numeric))
 
 
-def _words(table: Table, text: str | None, among: Rows) -> Callable[[Rows], Any]:
-    """Positions → words of the texts, with TF-IDF weights."""
-    texts = table if len(table.shape) == 1 else column_of(table, str(text)).values
+def _words(table: Table, text: str | None, among: Rows) -> Callable[[Table], Any]:
+    """Rows → words of their texts, with TF-IDF weights."""
+
+    def texts(rows: Table) -> Iterable[str]:
+        return map(str, rows if len(rows.shape) == 1 else column_of(rows, str(text)).values)
+
     words = HashingVectorizer(n_features=2**18, norm=None, alternate_sign=False)
-    weights = TfidfTransformer().fit(words.transform(map(str, texts[among])))
-    return lambda positions: weights.transform(words.transform(map(str, texts[positions])))
+    weights = TfidfTransformer().fit(words.transform(texts(take(table, among))))
+    return lambda rows: weights.transform(words.transform(texts(rows)))
 
 
 def _raw(table: Table, numeric: Sequence[bool]) -> Any:

@@ -7,15 +7,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from psidebug.errors import InvalidVerdicts, UnknownOption
-from psidebug.review.imported import Imported, Rows, list_of, record_of, refuse
+from psidebug.report.rows import Part
+from psidebug.review.imported import Imported, Rows, list_of, part_of, record_of, refuse
 from psidebug.review.verdicts import Verdict
 from psidebug.store.values import as_json
 
 Annotations = list[dict[str, Any]]
 
 
-def from_label_studio(text: str, rows: Rows, home: str) -> Imported:
-    """The verdicts of a file of tasks; ``home`` is the training set of the run, and tasks of another are refused."""
+def from_label_studio(text: str, rows: Mapping[Part, Rows]) -> Imported:
+    """The verdicts of a file of tasks; ``rows`` are those of the run, by set, and tasks about others are refused."""
     try:
         tasks = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -23,39 +24,39 @@ def from_label_studio(text: str, rows: Rows, home: str) -> Imported:
     if not tasks:
         raise InvalidVerdicts("the file has no tasks: there is nothing to import.")
     wrong: list[str] = []
-    verdicts: dict[int, Verdict] = {}
+    verdicts: dict[tuple[Part, int], Verdict] = {}
     unanswered = disputed = 0
     for number, task in enumerate(tasks, start=1):
         try:
-            data = _data(record_of(task), rows, home)
+            data = _data(record_of(task), rows)
             annotations = [record_of(each) for each in list_of(task.get("annotations"))]
             if not annotations:
                 unanswered += 1
             elif _disagree(annotations):
                 disputed += 1
             else:
-                found = _verdict(data, annotations, rows)
-                if found.position in verdicts:
+                found = _verdict(data, annotations, rows[part_of(data)])
+                if (found.part, found.position) in verdicts:
                     raise InvalidVerdicts(
                         f"an earlier task already has a verdict on {str(found.row)!r}; remove one of them"
                     )
-                verdicts[found.position] = found
+                verdicts[found.part, found.position] = found
         except (InvalidVerdicts, UnknownOption) as error:
             wrong.append(f"task {number}: {str(error).rstrip('.')}")
     refuse(wrong)
     return Imported(list(verdicts.values()), unanswered=unanswered, disputed=disputed)
 
 
-def _data(task: Mapping[str, Any], rows: Rows, home: str) -> dict[str, Any]:
+def _data(task: Mapping[str, Any], rows: Mapping[Part, Rows]) -> dict[str, Any]:
     """The data that Psi wrote into a task, if they fit a row of this run."""
     if "data" not in task and "annotations" not in task:
         raise InvalidVerdicts("it has no data and no annotations; export from Label Studio as JSON, not as JSON-MIN")
     data = record_of(task.get("data", task))
     if "row" not in data:
         raise InvalidVerdicts("it has no data.row; only tasks that Psi exported can be imported")
-    if data.get("run", home) != home:
-        raise InvalidVerdicts("it belongs to a run with other training rows or labels")
-    given = str(rows.given(rows.place(data["row"])))
+    own = rows[part_of(data)]
+    own.check_home(data)
+    given = str(own.given(own.place(data["row"])))
     if str(data.get("given", given)) != given:
         raise InvalidVerdicts(f"its given label is {data['given']!r:.60}, but in this run it is {given!r:.60}")
     return data

@@ -2,6 +2,9 @@
 
 A step is on disk when the call that saves it returns (write-ahead log, ``synchronous=FULL``), and a repeated save
 (same ``key``) is stored once. Several processes can write; each waits for the others.
+
+A step is about rows of one set. Verdicts on test labels are events of a kind of their own, so an older version of Psi
+passes over them, and takes none for a verdict on a training row.
 """
 
 from __future__ import annotations
@@ -16,11 +19,14 @@ from pathlib import Path
 from typing import Any
 
 from psidebug.errors import UnknownOption, UnreadableRun, UsedKey
+from psidebug.report.rows import Part
 from psidebug.review.database import Database, patiently
 from psidebug.review.verdicts import ACTIONS, Event, Ledger, Verdict
 from psidebug.store.values import as_json, from_json
 
 STORE_FILE = "verdicts.sqlite"
+KINDS: dict[Part, str] = {"train": "verdicts", "test": "test_verdicts"}
+"""How the file names a step, by the set that it is about."""
 Known = tuple[int, int | None, str]
 """Number, target and kind of the step that has a key."""
 
@@ -66,10 +72,10 @@ class Store:
             patiently(self._catch_up)
             return self._ledger
 
-    def current(self) -> dict[int, Verdict]:
-        """The verdict that holds for each row (by position) that has one."""
+    def current(self, part: Part = "train") -> dict[int, Verdict]:
+        """The verdict that holds for each row of a set (by position) that has one."""
         with self.lock:
-            return self.ledger().current()
+            return self.ledger().current(part)
 
     def log(self) -> list[Event]:
         """Every event, also those that were undone."""
@@ -86,13 +92,17 @@ class Store:
     def record(
         self, verdicts: Iterable[Verdict], *, reviewer: str, browser: str | None = None, key: str | None = None
     ) -> int:
-        """Save verdicts as one step and return its number; a verdict without reviewer or time gets them here.
+        """Save verdicts on rows of one set as one step, and return its number.
 
-        The step belongs to the browser or, if none is given, to the reviewer.
+        A verdict without reviewer or time gets them here. The step belongs to the browser or, if none is given, to
+        the reviewer.
         """
-        made = now()
+        made, verdicts = now(), list(verdicts)
+        kinds = {KINDS[each.part] for each in verdicts} or {KINDS["train"]}
+        if len(kinds) > 1:
+            raise UnknownOption("a step is about training labels or about test labels: save them as two steps.")
         lines = [_checked(each, reviewer, made) for each in verdicts]
-        return self._add("verdicts", reviewer, key, made, _of(browser), lines)
+        return self._add(kinds.pop(), reviewer, key, made, _of(browser), lines)
 
     def undo(self, *, reviewer: str, browser: str | None = None, key: str | None = None) -> int | None:
         """Undo the last step of this browser (or reviewer) and return its number; None if there is none."""
@@ -104,7 +114,7 @@ class Store:
 
     def remark(self, kind: str, about: Mapping[str, Any], *, reviewer: str, key: str | None = None) -> int:
         """Save something other than a verdict, such as the result of retraining."""
-        if kind in ("verdicts", "undo", "redo"):
+        if kind in (*KINDS.values(), "undo", "redo"):
             raise UnknownOption(f"a remark cannot have the kind {kind!r}, which means a step of the review.")
         return self._add(kind, reviewer, key, now(), about)
 
@@ -176,7 +186,9 @@ class Store:
             lines = self._connection.execute(
                 "SELECT position, row, action, label, comment, reviewer, time FROM verdicts WHERE event = ?", (number,)
             ).fetchall()
-            yield Event(number, kind, reviewer, made, target, json.loads(about), tuple(_verdicts(lines)))
+            part: Part = "test" if kind == KINDS["test"] else "train"
+            kind = "verdicts" if kind in KINDS.values() else kind
+            yield Event(number, kind, reviewer, made, target, json.loads(about), tuple(_verdicts(lines, part)))
 
 
 def _of(browser: str | None) -> dict[str, str]:
@@ -196,11 +208,11 @@ def _written(value: Any) -> str:
     return json.dumps(as_json(value))
 
 
-def _verdicts(lines: list[tuple[Any, ...]]) -> Iterator[Verdict]:
+def _verdicts(lines: list[tuple[Any, ...]], part: Part) -> Iterator[Verdict]:
     """Lines of the table as verdicts; the ids are parsed as one JSON list, since there may be 100,000."""
     rows = json.loads(f"[{','.join(line[1] for line in lines)}]")
     for row, (position, _, action, label, comment, reviewer, made) in zip(rows, lines, strict=True):
-        yield Verdict(position, from_json(row), action, _label(label), comment, reviewer, made)
+        yield Verdict(position, from_json(row), action, _label(label), comment, reviewer, made, part)
 
 
 @lru_cache(1024)

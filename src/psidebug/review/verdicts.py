@@ -1,4 +1,4 @@
-"""Verdicts of reviewers on training rows, and the ledger of all that were made, undone and redone."""
+"""Verdicts of reviewers on rows of either set, and the ledger of all that were made, undone and redone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from psidebug.errors import UnknownOption
+from psidebug.report.rows import Part
 
+PARTS: tuple[Part, ...] = ("train", "test")
+"""A verdict is about a label of one of the two sets."""
 ACTIONS = ("correct", "keep", "skip", "second_opinion")
 """The label is wrong; it is right; decide later; another reviewer should look."""
 DECIDED = ("correct", "keep")
@@ -17,6 +20,14 @@ DECIDED = ("correct", "keep")
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
 LONGEST_NAME, LONGEST_COMMENT = 100, 2000
 """Characters."""
+
+
+def part_named(name: Any) -> Part:
+    """The set of this name."""
+    found = next((part for part in PARTS if part == name), None)
+    if found is None:
+        raise UnknownOption(f"unknown set {name!r:.60}; it must be {' or '.join(PARTS)}.")
+    return found
 
 
 def moment(written: str) -> datetime:
@@ -50,7 +61,7 @@ def _checked(text: Any, what: str, longest: int, *, allowed: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a reviewer says about one training row."""
+    """What a reviewer says about one row of the training or the test set."""
 
     position: int
     row: Any
@@ -63,6 +74,8 @@ class Verdict:
     reviewer: str = ""
     time: str = ""
     """When, UTC, in ISO form."""
+    part: Part = "train"
+    """The set that the row is in."""
 
     def is_after(self, other: Verdict | None) -> bool:
         """Whether it is newer than another verdict; one without a time is new."""
@@ -83,6 +96,7 @@ class Event:
     about: Mapping[str, Any] = field(default_factory=dict)
     """Content of a remark; the ``browser`` of a step."""
     verdicts: tuple[Verdict, ...] = ()
+    """Those of a step, all on rows of one set."""
 
     @property
     def owner(self) -> str:
@@ -101,11 +115,12 @@ class Ledger:
         self.seen = 0
         """Number of the last event."""
         self.remarks: list[Event] = []
-        self.changed: set[int] = set()
-        """Positions whose verdict may have changed; the reader empties this set."""
+        self.changed: dict[Part, set[int]] = {part: set() for part in PARTS}
+        """Positions in each set whose verdict may have changed; the reader empties these."""
         self._steps: dict[int, tuple[Verdict, ...]] = {}
         self._owners: dict[int, str] = {}  # of steps
-        self._standing: dict[int, dict[int, Verdict]] = {}  # position → number of the step → verdict, the last holds
+        # set → position → number of the step → verdict, of which the last holds
+        self._standing: dict[Part, dict[int, dict[int, Verdict]]] = {part: {} for part in PARTS}
         self._done: dict[str, list[int]] = {}
         self._undone: dict[str, list[int]] = {}
 
@@ -120,8 +135,8 @@ class Ledger:
             undone.clear()
         elif event.kind == "undo" and event.target in done:
             for verdict in self._steps[event.target]:
-                del self._standing[verdict.position][event.target]
-                self.changed.add(verdict.position)
+                del self._standing[verdict.part][verdict.position][event.target]
+                self.changed[verdict.part].add(verdict.position)
             done.remove(event.target)
             undone.append(event.target)
         elif event.kind == "redo" and event.target in undone:
@@ -132,17 +147,17 @@ class Ledger:
             self.remarks.append(event)
         self.seen = event.number
 
-    def current(self) -> dict[int, Verdict]:
-        """The verdict that holds for each row (by position) that has one."""
-        return {position: next(reversed(steps.values())) for position, steps in self._standing.items() if steps}
+    def current(self, part: Part = "train") -> dict[int, Verdict]:
+        """The verdict that holds for each row of a set (by position) that has one."""
+        return {position: next(reversed(steps.values())) for position, steps in self._standing[part].items() if steps}
 
-    def at(self, position: int) -> Verdict | None:
+    def at(self, position: int, part: Part = "train") -> Verdict | None:
         """The verdict that holds for one row."""
-        return next(reversed(self._standing.get(position, {}).values()), None)
+        return next(reversed(self._standing[part].get(position, {}).values()), None)
 
-    def told_at(self, position: int) -> tuple[str, str] | None:
+    def told_at(self, position: int, part: Part = "train") -> tuple[str, str] | None:
         """Action and owner (browser or reviewer) of the verdict that holds for one row."""
-        number, verdict = next(reversed(self._standing.get(position, {}).items()), (0, None))
+        number, verdict = next(reversed(self._standing[part].get(position, {}).items()), (0, None))
         return None if verdict is None else (verdict.action, self._owners[number])
 
     def step(self, number: int) -> Sequence[Verdict]:
@@ -155,5 +170,5 @@ class Ledger:
 
     def _stand(self, number: int) -> None:
         for verdict in self._steps[number]:
-            self._standing.setdefault(verdict.position, {})[number] = verdict
-            self.changed.add(verdict.position)
+            self._standing[verdict.part].setdefault(verdict.position, {})[number] = verdict
+            self.changed[verdict.part].add(verdict.position)

@@ -5,6 +5,8 @@ const $ = (id) => document.getElementById(id);
 const RUN = document.body.dataset.run;
 const OUTBOX = `psi-outbox-${RUN}`;
 const POLL = 2000;
+const SET = document.querySelector("#filters [name=set]").value; // of this page: training labels, or test labels
+const TESTS = SET === "test" ? { tests: document.body.dataset.tests } : {}; // which test set a verdict is about
 
 // ── where we are ──
 
@@ -14,6 +16,8 @@ const filter = () => {
 };
 const words = (more = {}) => new URLSearchParams({ ...filter(), ...more }).toString();
 const focus = () => $("focus").dataset;
+const place = ({ set, at }) => (set === "test" ? `test ${at}` : String(at)); // a row of either set has a name of its own
+const here = () => place({ set: SET, at: focus().at });
 const announce = (text) => { $("live").textContent = text; };
 
 async function read(path) {
@@ -31,9 +35,9 @@ function note(at, text) {
   sessionStorage.setItem(NOTES, JSON.stringify(notes));
 }
 function recall() {
-  if ($("comment") && notes[focus().at] !== undefined) $("comment").value = notes[focus().at];
+  if ($("comment") && notes[here()] !== undefined) $("comment").value = notes[here()];
 }
-document.addEventListener("input", (event) => { if (event.target.id === "comment") note(focus().at, event.target.value); });
+document.addEventListener("input", (event) => { if (event.target.id === "comment") note(here(), event.target.value); });
 
 // ── the row in focus; the next one is fetched before it is asked for ──
 
@@ -146,17 +150,21 @@ async function flush() {
     store((all) => all.filter((each) => each.body.key !== body.key));
     ahead = new Map([...ahead].filter(([address]) => address.includes(`at=${focus().next}`)));
     const told = await answer.json().catch(() => ({ wrong: "The server gave no answer." }));
-    const waited = path === "/verdict" && stuck === String(body.at);
+    const waited = path === "/verdict" && stuck === place(body);
     if (waited) stuck = "";
     if (told.wrong) {
       status("wrong", told.wrong);
-      if (body.comment) note(body.at, body.comment);
+      if (body.comment) note(place(body), body.comment);
       continue;
     }
     status("saved", told.nothing ? `There is ${told.said}.` : `Saved. ${told.said}`); // a status is announced; the live line is for the row that comes
-    if (path === "/undo" || path === "/redo") { ahead.clear(); await show(told.at ?? focus().at); }
+    if (path === "/undo" || path === "/redo") {
+      if (told.set && told.set !== SET) { location.assign(`/?${new URLSearchParams({ set: told.set, at: told.at ?? "" })}`); break; }
+      ahead.clear();
+      await show(told.at ?? focus().at);
+    }
     if (path === "/bulk") { ahead.clear(); await show(""); }
-    if (waited && focus().at === String(body.at)) { ahead.clear(); await show(focus().next); }
+    if (waited && here() === place(body)) { ahead.clear(); await show(focus().next); }
   }
   sending = false;
   if (!outbox.length) await list();
@@ -167,12 +175,13 @@ async function decide(action, code) {
   const { at, next } = focus();
   if (!at) return;
   if (moving) { announce("The next row is loading."); return; }
-  if (stuck === at) { announce("The verdict on this row waits to be saved. The next row comes when the server answers."); return; }
-  const saved = send("/verdict", { at: Number(at), action, code, comment: $("comment").value });
-  note(at);
+  if (stuck === here()) { announce("The verdict on this row waits to be saved. The next row comes when the server answers."); return; }
+  const decided = here();
+  const saved = send("/verdict", { ...TESTS, set: SET, at: Number(at), action, code, comment: $("comment").value });
+  note(decided);
   if (!next) { await saved; ahead.clear(); }
-  if (await show(next) || focus().at !== at || !outbox.some(({ body }) => body.at === Number(at))) return;
-  stuck = at;
+  if (await show(next) || here() !== decided || !outbox.some(({ body }) => place(body) === decided)) return;
+  stuck = decided;
   const waits = document.createElement("p");
   waits.className = "state waiting";
   waits.textContent = `waiting: ${WAITING[action]}`;
@@ -227,10 +236,11 @@ async function openBulk() {
 function bulk(action, onlyWrong) {
   const { count, wrong } = $("bulk").dataset;
   $("bulk").close();
-  send("/bulk", { filter: filter(), action, only_wrong: onlyWrong, expected: Number(onlyWrong ? wrong : count) });
+  send("/bulk", { ...TESTS, filter: filter(), action, only_wrong: onlyWrong, expected: Number(onlyWrong ? wrong : count) });
 }
 
 async function begin(kind) {
+  if (SET === "test") { status("idle", "Only verdicts on training labels are trained with: press g to go there."); return; }
   if ($("work").dataset.busy === "1") return;
   while (outbox.length && $("saved").dataset.state !== "failed") await new Promise((done) => setTimeout(done, 20));
   const told = outbox.length ? { wrong: "Some verdicts are not saved yet." } : await post("/begin", { kind });
@@ -301,10 +311,11 @@ const DO = {
   who: () => $("who").showModal(),
   which: () => { $("which-class").value = ""; $("which-wrong").textContent = ""; $("which").showModal(); },
   bulk: openBulk,
+  other: () => document.querySelector(".sets a:not([aria-current])")?.click(),
 };
 const KEYS = {
   c: () => decide("correct"), e: () => decide("keep"), s: () => decide("skip"), o: () => decide("second_opinion"),
-  j: DO.next, k: DO.previous, u: DO.undo, r: DO.redo, b: DO.bulk, p: pinFirst, w: DO.which, x: DO.files, i: DO.who,
+  j: DO.next, k: DO.previous, u: DO.undo, r: DO.redo, b: DO.bulk, p: pinFirst, w: DO.which, x: DO.files, i: DO.who, g: DO.other,
   t: () => begin("retrain"), d: () => begin("diagnose"),
   n: () => $("comment")?.focus(), "/": () => $("filters").elements.state.focus(), "?": DO.help,
 };
