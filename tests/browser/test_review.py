@@ -376,7 +376,7 @@ def test_every_key_is_printed_and_every_change_is_announced(room: Room, arrive: 
     ann.press("k")
     ann.press("j")
     expect(page.locator("#live")).to_contain_text("given odd, proposed even")
-    unnamed = page.locator("button, input, select").evaluate_all(
+    unnamed = page.locator("button, input:not([type=hidden]), select").evaluate_all(
         "all => all.filter((each) => !each.textContent.trim() && !each.labels?.length && !each.ariaLabel).length"
     )
     assert unnamed == 0

@@ -11,6 +11,7 @@ import pytest
 
 import psidebug
 from psidebug.causes.claim import Cause
+from psidebug.findings.about_tests import error_without_suspects
 from tests.causes.rows import Rows, at_random, in_test_slice, in_training_slice, late_is_rare, learner, parcels
 
 
@@ -58,6 +59,7 @@ TASKS: dict[str, tuple[Callable[[Rows], Rows], dict[str, Any]]] = {
     "codes": (with_codes, {}),
     "a column that lost its rows": (shuffled, {}),
     "copies": (copied, {}),
+    "copies, and test labels": (both(in_test_slice, copied), {}),
     "other shares": (late_is_rare, {}),
     "another spelling": (spelled, {}),
     "few test rows": (few, {}),
@@ -111,3 +113,5 @@ def test_the_numbers_of_a_verdict_are_those_of_the_tables(name: str) -> None:
     where = causes.loc[causes["cause"] == "test_labels", "where"].tolist()
     assert where == ([f"{sure} test labels"] if "test_labels" in set(causes["cause"]) else [])
     assert sure > 0 or not where
+    for advice in causes.loc[causes["cause"] == "test_labels", "advice"]:
+        assert str(error_without_suspects(found.found)) in advice, "the same figures as in JSON and on the page"

@@ -364,9 +364,11 @@ def strict(text: str) -> Any:
     return json.loads(text, parse_constant=refused)
 
 
-def test_the_json_of_every_command_has_the_keys_of_the_manual(folder_with_run: Path, run: Run, tmp_path: Path) -> None:
-    def told(*arguments: str) -> Any:
-        ran = psi(*arguments, "--json", folder=folder_with_run)
+def test_the_json_of_every_command_has_the_keys_of_the_manual(
+    folder_with_run: Path, run: Run, wrong_tests: Path, tmp_path: Path
+) -> None:
+    def told(*arguments: str, folder: Path = folder_with_run) -> Any:
+        ran = psi(*arguments, "--json", folder=folder)
         assert ran.code == 0, ran.err
         return strict(ran.out)
 
@@ -376,6 +378,7 @@ def test_the_json_of_every_command_has_the_keys_of_the_manual(folder_with_run: P
     found = {
         "suspects": suspects,
         "suspects, each": suspects["suspects"][0],
+        "suspects, each with --tests": told("suspects", "psi-run", "--tests", folder=wrong_tests)["suspects"][0],
         "slices, a list, each": slices[0],
         "explain, a list without TEST_ROW, each": bugs[0],
         "explain, with TEST_ROW": explained,

@@ -115,7 +115,9 @@ def _show(output: Output, effect: Controls) -> None:
     help="Repair this in the training rows, as 'psi debug' named it (unit, missing_code, duplicates, …), not labels.",
 )
 @tests_option
-@click.option("--overwrite", cls=FlagOnly, is_flag=True, help="Allow the output to replace the training file.")
+@click.option(
+    "--overwrite", cls=FlagOnly, is_flag=True, help="Allow the output to replace the training or the test file."
+)
 @click.option("--trace", is_flag=True, help="Add columns: given, corrected, verdict, reviewer, time.")
 @click.option("--weights", is_flag=True, help="Add a column weight: how likely each label is right, to train with.")
 def apply(

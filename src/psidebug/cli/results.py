@@ -223,7 +223,7 @@ def export(output: Output, *, run: Path, kind: str, top: int | None, tests: bool
 
     piped = str(target) == "-"
     if kind == "cleanlab" and top is not None:
-        raise click.UsageError("cleanlab's table has every row: leave --top out.")
+        raise click.UsageError(f"cleanlab's table has every {'test' if tests else 'training'} row: leave --top out.")
     if not piped:
         check_place(target)
         if kind == "cleanlab":

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -15,8 +16,10 @@ from psidebug.diagnosis.proof import Prover
 from psidebug.diagnosis.repair import Correction, told
 from psidebug.errors import LearnerFailed
 from psidebug.evidence.hypotheses import Hypothesis
+from psidebug.findings.about_tests import error_by_suspects
 from psidebug.findings.effects import Verification
 from psidebug.findings.findings import (
+    FoundCause,
     FoundExplanation,
     FoundSlice,
     LabelFindings,
@@ -121,6 +124,14 @@ def suspect_tests(task: Task, of_test: Hypothesis | None) -> SuspectTests | None
         for at, row in enumerate(rows.tolist())
     )
     return SuspectTests(rows, others.argmax(axis=1)[rows], p_wrong[rows], why)
+
+
+def with_error_told(causes: Iterable[FoundCause], task: Task, tests: SuspectTests | None) -> list[FoundCause]:
+    """The same, and the advice on wrong test labels says what the model's error is with and without them."""
+    if tests is None:
+        return list(causes)
+    error = error_by_suspects(task.predicted, task.test.codes, tests.rows, tests.proposed)
+    return [replace(each, advice=f"{each.advice} {error}") if each.cause == "test_labels" else each for each in causes]
 
 
 def predicted_names(task: Task) -> list[str]:

@@ -29,7 +29,6 @@ from psidebug.evidence.contest import Contest, compete
 from psidebug.evidence.hypotheses import Hypothesis
 from psidebug.evidence.predictors import Predictors
 from psidebug.evidence.which_set import mirrored, noise_in_test_labels, training_labels_rather
-from psidebug.findings.about_tests import error_by_suspects
 from psidebug.findings.findings import FoundCause
 from psidebug.margins import log_losses
 from psidebug.task.data import LabelledSet
@@ -237,16 +236,13 @@ def _joined(task: Task, trainer: Trainer, claim: Claim) -> FoundCause:
 def _test_labels(task: Task, of_test: Hypothesis) -> FoundCause:
     listed = suspect_tests(task, of_test)
     count = 0 if listed is None else len(listed.rows)
-    advice = "Look at the test labels in suspect_tests and put them right; the training labels stay as they are."
-    if listed is not None:
-        advice += f" {error_by_suspects(task.predicted, task.test.codes, listed.rows, listed.proposed)}"
     swapped = replace(task, data=replace(task.data, train=task.data.test, metadata=None))
     said = told(swapped, of_test, kind="test ")
     return FoundCause(
         "test_labels",
         f"{count} test labels",
         said,
-        advice,
+        "Look at the test labels in suspect_tests and put them right; the training labels stay as they are.",
         max(of_test.surplus, 0.0),
         share_of(task, max(of_test.surplus, 0.0)),
         False,

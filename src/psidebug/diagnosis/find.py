@@ -19,6 +19,7 @@ from psidebug.diagnosis.as_findings import (
     origin_of,
     predictions_of,
     suspect_tests,
+    with_error_told,
 )
 from psidebug.diagnosis.causes import Repaired, in_order, repaired_rows
 from psidebug.diagnosis.curve import curve_of
@@ -121,7 +122,8 @@ def _one_round(seen: Repaired, spec: Spec, origin: Origin, more: dict[str, str],
     correction = None if best is None else VerifiedCorrection(best.explanation, best.codes, best.verified, own)
     measured = _fidelity(box, task, labels, curve, tick) if spec.check_fidelity else None
     accused = training_labels(task, best, hypotheses)
-    causes = (*seen.causes, *believed.causes, *(() if accused is None else (accused,)))
+    tests = suspect_tests(task, believed.of_test)
+    causes = (*seen.causes, *with_error_told(believed.causes, task, tests), *(() if accused is None else (accused,)))
     notes = notes_on_estimates(box, measured, estimates) + prover.notes + notes_on_classes(task)
     findings = Findings(
         encoding=task.encoding,
@@ -153,7 +155,7 @@ def _one_round(seen: Repaired, spec: Spec, origin: Origin, more: dict[str, str],
         fidelity=measured,
         causes=in_order(causes, enough=enough),
         changes=seen.changes,
-        suspect_tests=suspect_tests(task, believed.of_test),
+        suspect_tests=tests,
         annotators=annotator_findings(task, hypotheses, _facts(task)),
         test_probabilities=_test_probabilities(task, hypotheses),
     )
