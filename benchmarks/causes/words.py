@@ -103,7 +103,12 @@ CAUSES = (
         "Spell each class in one way.",
     ),
     ("none", "Nothing is found.", "No cause above shows.", "The errors may be what these rows allow."),
-    ("cannot_say", "Nothing can be said.", "There are too few test rows.", "Give more test rows."),
+    (
+        "cannot_say",
+        "Nothing can be said.",
+        "There are too few test rows, or the classes overlap so much that wrong labels would not be noticed.",
+        "Give more test rows.",
+    ),
 )
 
 MEASURED = """## Measured

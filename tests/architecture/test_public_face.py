@@ -24,6 +24,7 @@ from tests.conftest import Planted
 SUSPECT_COLUMNS = ["row", "given", "proposed", "ps", "ps_low", "ps_high", "p_wrong"]
 SLICE_COLUMNS = [
     "condition", "given", "rows", "suspects", "ps", "z", "p_value", "corrected", "gain", "test_error",
+    "elsewhere", "said",
 ]  # fmt: skip
 CAUSE_COLUMNS = ["cause", "where", "evidence", "share", "proved", "advice", "said"]
 SUSPECT_TEST_COLUMNS = ["row", "given", "proposed", "p_wrong", "why"]

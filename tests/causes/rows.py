@@ -22,6 +22,7 @@ from psidebug.task.data import Data
 Labels = npt.NDArray[Any]
 NUMBERS = ["weight", "price", "days", "age"]
 SEEDS = range(4)
+SIDES: tuple[Side, Side] = ("training", "test")
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +118,36 @@ def at_random(side: Side, share: float = 0.25) -> Callable[[Rows], Rows]:
         return rows.with_labels(side, moved(rows.labels(side), wrong))
 
     return plant
+
+
+def some_of(rows: Rows, kind: str, share: float, *, way: str | None = None) -> Rows:
+    """A share of the training labels of one kind of parcel is wrong; only those of one label, if ``way`` is given."""
+    chosen = (rows.X_train["kind"] == kind).to_numpy() & (np.random.default_rng(5).random(len(rows.y_train)) < share)
+    return rows.with_labels("training", moved(rows.y_train, chosen & ((way is None) | (rows.y_train == way))))
+
+
+def by_bob(rows: Rows, share: float = 0.4) -> tuple[Rows, pd.DataFrame]:
+    """One of four annotators errs both ways; with the metadata that say who gave each label."""
+    rng = np.random.default_rng(5)
+    who = rng.choice(["ann", "bob", "cy", "dee"], len(rows.y_train))
+    wrong = (who == "bob") & (rng.random(len(who)) < share)
+    return rows.with_labels("training", moved(rows.y_train, wrong)), pd.DataFrame({"annotator": who})
+
+
+def swapped_in_summer(rows: Rows) -> tuple[Rows, pd.DataFrame]:
+    """In two months the classes were swapped; with the metadata that say when each label was given."""
+    days = np.random.default_rng(5).integers(0, 365, len(rows.y_train))
+    day = pd.Timestamp("2024-01-01") + pd.to_timedelta(days, unit="D")
+    wrong = np.asarray((day >= "2024-06-01") & (day < "2024-08-01"))
+    return rows.with_labels("training", moved(rows.y_train, wrong)), pd.DataFrame({"day": day})
+
+
+def three_classes(rows: Rows) -> Rows:
+    """Heavy parcels that are late are lost."""
+    for side in SIDES:
+        lost = (rows.labels(side) == "late") & (rows.features(side)["weight"] > 3.2).to_numpy()
+        rows = rows.with_labels(side, np.where(lost, "lost", rows.labels(side).astype(object)))
+    return rows
 
 
 def late_is_rare(rows: Rows) -> Rows:

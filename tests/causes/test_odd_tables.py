@@ -153,7 +153,8 @@ def test_few_rows_and_classes_that_a_set_lacks(train: list[str], test: list[str]
     found = psidebug.debug(LogisticRegression(), X, train, T, test, check_fidelity=False)
     assert found.cause in {"none", "cannot_say", "capacity"}, "the features say nothing"
     too_small = len(test) < 30 or len(set(test)) < 2
-    assert (found.cause == "cannot_say") == (too_small and not found.nothing_to_debug)
+    assert found.cause == "cannot_say" or found.nothing_to_debug or not too_small
+    assert "not to blame" not in found.verdict
 
 
 LEARNERS: dict[str, Any] = {

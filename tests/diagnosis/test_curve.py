@@ -128,6 +128,15 @@ def test_where_nothing_is_suggested_shares_of_the_rows_are_tried(task: Task) -> 
     assert [each.corrected for each in points] == [0, 2, 3, 5, 6, 9], "around 5% of 120"
 
 
+@pytest.mark.parametrize("suggested", [20, 4, 0])
+def test_the_point_that_is_marked_is_the_correction_whatever_the_errors_say(task: Task, suggested: int) -> None:
+    """Fewest errors are elsewhere: without any correction, or with half as many again."""
+    for best in (0, 6, 30):
+        wrong = {count: np.full(80, count != best) for count in range(60)}
+        found = curve(task, Scripted(task, wrong), suggested=suggested)
+        assert found.points[found.chosen].corrected == suggested
+
+
 def test_no_more_than_the_suspects_are_corrected_and_what_cannot_be_trained_is_left_out(task: Task) -> None:
     prover = Scripted(task, {count: np.zeros(80, dtype=bool) for count in (0, 5, 20)})
     found = curve(task, prover, suggested=20, suspects=20)
@@ -176,5 +185,5 @@ def test_the_diagnosis_carries_the_curve_of_its_own_suspects(planted: Planted) -
     assert found.corrected in [point.corrected for point in found.curve.points]
     errors = found.curve.wrong.sum(axis=1)
     assert errors[found.curve.minimum] == errors.min() < errors[0]
-    assert found.curve.chosen <= found.curve.minimum
+    assert found.curve.points[found.curve.chosen].corrected == found.corrected > 0
     assert 0.0 <= found.curve.reported < errors[0] / 80

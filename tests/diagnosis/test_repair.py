@@ -15,10 +15,9 @@ from sklearn.naive_bayes import GaussianNB
 import psidebug
 from psidebug.changes import Relabel
 from psidebug.diagnosis.proof import Prover
-from psidebug.diagnosis.repair import Correction, best_of, enough_evidence, retrained, told
+from psidebug.diagnosis.repair import Correction, best_of, enough_evidence, retrained
 from psidebug.evidence.hypotheses import Hypothesis
 from psidebug.findings.effects import ErrorRate, Verification
-from psidebug.slices.conditions import Condition, Slice
 from psidebug.task.task import Task
 from tests.conftest import Planted
 
@@ -106,7 +105,7 @@ def test_what_progress_raises_stops_the_work_before_the_next_fit(planted: Plante
 # ── explanations ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-WORDS: dict[str, Any] = {"excepted": (), "rates": (np.eye(2),), "follow": None}
+WORDS: dict[str, Any] = {"excepted": (), "p_wrong": lambda given: np.zeros(len(given))}
 
 
 def explained(evidence: float, charge: float, gain: float, error: float = 1.0, broken: int = 0) -> Correction:
@@ -146,29 +145,3 @@ def test_a_test_set_that_can_calibrate_predictors(planted: Planted) -> None:
     assert not enough(np.arange(29))
     assert enough(np.concatenate([good[:28], bad[:3]]))
     assert not enough(np.concatenate([good[:30], bad[:2]]))
-
-
-def test_an_explanation_in_words(planted: Planted) -> None:
-    task = task_of(planted)
-    unheard: Any = None
-    first = Slice((Condition("c", "=", (1,)),), 0, np.arange(0, 5), 3.0)
-    second = Slice((Condition("d", ">", (2,)), Condition("e", "missing")), 1, np.arange(5, 10), 3.0)
-    third = Slice((Condition("f", "=", ("x",)),), 0, np.arange(10, 15), 3.0)
-    rates = np.array([[0.97, 0.03], [0.4, 0.6]])
-    truth = np.repeat([1, 0, 0], 5)
-    """Wrong are the labels of the first slice and of the second, those of the third are right."""
-
-    def words(*slices: Slice, rates: Any = rates) -> str:
-        return told(task, Hypothesis(slices, unheard, NOBODY, (rates,), np.eye(2)[truth], 0.0, 0.0))
-
-    assert task.encoding.classes[0] == "bad"
-    assert words(first) == "rows with c = 1, labelled 'bad', were mislabelled"
-    assert words(first, second) == (
-        "rows with c = 1, labelled 'bad', were mislabelled and rows with d > 2 and e is missing, labelled 'good', were "
-        "mislabelled"
-    )
-    assert words() == "labels are wrong here and there, most often 'good' recorded as 'bad' (40% of them)"
-    assert words(rates=np.array([[0.9, 0.1], [0.1, 0.9]])) == "labels are wrong here and there, 10% of them"
-    assert words(first, third) == "rows with c = 1, labelled 'bad', were mislabelled, but not those with f = x"
-    assert words(third).startswith("labels are wrong here and there")
-    assert words(third).endswith(", but not those with f = x")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from psidebug.evidence.contest import (
     mislabelled,
     predictions_without,
     promise,
+    promising,
     scattered,
     scattered_jointly,
 )
@@ -475,3 +477,48 @@ def test_a_stated_prior_stays_when_a_person_has_spoken() -> None:
     assert after[3] == after[460] == 1.0, "a person's word counts more"
     others = np.setdiff1d(np.arange(500), [3, 460])
     np.testing.assert_array_equal(after[others], found.p_wrong(drawn.given)[others])
+
+
+def test_a_slice_is_told_without_a_condition_that_explains_nothing() -> None:
+    """Group 2 errs both ways; the search came with one label of it, and with half of its rows."""
+    for seed in range(3):
+        drawn = Drawn(seed, train=1500, test=500)
+        wrong = (drawn.train_group == 2) & (drawn.rng.random(1500) < 0.4)
+        drawn.given = np.where(wrong, 1 - drawn.given, drawn.given)
+        contest, _ = drawn.contest()
+        needless, first = Condition("x0", "≤", (0.5,)), scattered(contest)
+        whole = drawn.slices()[2]
+        half = replace(whole, conditions=(*whole.conditions, needless))
+        half = replace(half, members=np.flatnonzero(half.everyone(contest.task) & (drawn.given == 1)))
+        (told,) = promising(contest, first, [half])
+        assert told.conditions == whole.conditions
+        np.testing.assert_array_equal(told.members, whole.members)
+        assert len(promising(contest, first, [half, whole, drawn.slices(0)[2]])) == 1, "these are one"
+        assert surplus(accused(contest, [told])) > surplus(accused(contest, [half]))
+
+
+def test_a_condition_that_tells_wrong_rows_from_right_ones_stays() -> None:
+    drawn = Drawn(0, train=1500, test=500)
+    low = drawn.X[:1500, 0] <= 0.5
+    drawn.given[(drawn.train_group == 2) & low] = 1
+    contest, _ = drawn.contest()
+    conditions = (*drawn.slices()[2].conditions, Condition("x0", "≤", (0.5,)))
+    members = np.flatnonzero((drawn.train_group == 2) & low & (drawn.given == 1))
+    (told,) = promising(contest, scattered(contest), [Slice(conditions, 1, members, 3.0, looked=20)])
+    assert told.conditions == conditions
+
+
+def test_what_would_not_be_noticed() -> None:
+    """What a tenth of wrong labels would gain, label by label, and columns that say nothing."""
+    contest, _ = Drawn(0).contest()
+    best, gain = scattered(contest), 0.0
+    for each in np.exp(best.calibrated.train):
+        for label, right in enumerate(each):
+            noisy = 0.9 * right + 0.1 * (1.0 - right)
+            gain += noisy * np.log(noisy / each[label])
+    assert gain > best.charge
+    assert best.noticeable
+    assert replace(best, charge=gain - 0.01).noticeable
+    assert not replace(best, charge=gain + 0.01).noticeable
+    flat = replace(best.calibrated, train=np.full_like(best.calibrated.train, np.log(0.5)))
+    assert not replace(best, calibrated=flat).noticeable

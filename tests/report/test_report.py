@@ -328,12 +328,13 @@ def test_bugs_that_the_correction_repairs_come_first_in_half_of_the_cards() -> N
     assert shown(4, said=replace(said, after=None)) == [0, 1, 2, 3]
 
 
-def test_the_curve_says_why_another_number_was_corrected(planted: Planted) -> None:
+def test_the_curve_marks_the_number_that_is_corrected(planted: Planted) -> None:
     summary = summarise(hostile(planted))
     assert summary.curve is not None
     assert summary.effect is not None
-    alike = replace(summary, curve=summary.curve | {"corrected": summary.effect["corrected"]})
-    other = replace(summary, curve=summary.curve | {"corrected": summary.effect["corrected"] + 1})
-    why = f"The curve decides nothing: the correction changes {summary.effect['corrected']} labels"
-    assert why not in render(alike)
-    assert why in render(other)
+    page = render(summary)
+    assert f"the number of labels that the correction changes, {summary.effect['corrected']}:" in page
+    assert page.count("<td>corrected</td></tr>") == 1
+    assert "standard error of the best" not in page
+    none = replace(summary, curve=summary.curve | {"corrected": 0, "tau": None})
+    assert "None is corrected, since no correction is proved" in render(none)

@@ -127,11 +127,11 @@ def test_the_predictions(saved: Saved) -> None:
 
 
 def test_conditions_find_the_same_rows_again(saved: Saved) -> None:
-    found = best_of_each_slice(saved.diagnosis.tried)
+    found = best_of_each_slice(saved.diagnosis.task, saved.diagnosis.tried)
     slices = saved.run.findings.slices
-    assert [each.conditions for each in slices] == [one.conditions for one, _ in found]
+    assert [each.conditions for each in slices] == [one.parts[0].conditions for one, _ in found]
     for each, (one, _) in zip(slices, found, strict=True):
-        np.testing.assert_array_equal(each.members(saved.run.data), one.members)
+        np.testing.assert_array_equal(each.members(saved.run.data), one.rows)
 
 
 def test_a_report_of_a_saved_run_is_that_of_the_diagnosis(saved: Saved, tmp_path: Path) -> None:

@@ -75,9 +75,7 @@ def _shown(output: Output, data: MislabelledDigits, seed: int) -> Diagnosis:
     if best is None or best.slice is None:
         _say(console, "Nothing that explains them better than a list of rows.")
     else:
-        label = diagnosis.task.encoding.classes[best.slice.given]
-        stands_out = f"{best.slice.rows} training rows that stand out by {best.slice.z:.0f} standard errors"
-        _say(console, f"{best.slice.condition}, labelled {label}: {stands_out}.")
+        _say(console, f"{best.slice.said[:1].upper()}{best.slice.said[1:]}.")
     heading(console, "5. The proof")
     _show_proof(console, diagnosis, data)
     return diagnosis

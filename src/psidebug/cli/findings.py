@@ -17,7 +17,6 @@ from psidebug.cli.tables import counted, records
 from psidebug.findings.about_tests import error_without_suspects
 from psidebug.findings.answers import Answers
 from psidebug.findings.frames import repairs_frame
-from psidebug.task.labels import quoted
 
 SUSPECTS_SHOWN, SLICES_SHOWN, ANNOTATORS_SHOWN = 8, 5, 5
 INDENT = 2
@@ -40,7 +39,8 @@ def show(console: Console, found: Answers, *, built: Sequence[str]) -> None:
     for note in found.notes:
         say(console, f"Note: {note}.")
     _show_causes(console, found)
-    blamed = found.cause == "cannot_say" or any(each.evidence > each.charge for each in found.found.explanations)
+    explanations = found.found.explanations
+    blamed = not explanations or any(each.evidence > each.charge for each in explanations)
     if blamed:
         _show_slices(console, found)
     shown = records(found.suspects)[:SUSPECTS_SHOWN] if blamed else []
@@ -140,12 +140,10 @@ def _show_slices(console: Console, found: Answers) -> None:
     if not slices or found.curve is None:
         return
     heading(console, "What the suspects have in common")
-    for each in slices:
-        say(
-            console,
-            f"{each['condition']}, labelled {quoted(each['given'])}: {counted(each['rows'], 'row')}, "
-            f"{each['suspects']:.0%} of them suspects; correcting them gains {each['gain']:.0f} nats on the test rows",
-        )
+    for each, one in zip(slices, found.found.slices, strict=False):
+        elsewhere = f", {each['elsewhere']:,} elsewhere" if each["elsewhere"] else ""
+        done = f"{each['corrected']:,} corrected{elsewhere}" if one.proved else "not proved by retraining"
+        say(console, f"{one.said or one.condition}: {done}")
 
 
 def _show_repairs(console: Console, found: Answers) -> None:

@@ -61,8 +61,8 @@ def slices(output: Output, *, run: Path) -> None:
     """Show what the suspects have in common.
 
     The slice of the best explanation comes first; 'psi verify --slice' takes its number. Shows its rows, the share of
-    suspects among them, the PS of all their labels together, the number of corrected labels, and the test error after
-    retraining.
+    suspects among them, the PS of all their labels together, the number of labels corrected in it and elsewhere with
+    it, and the test error after retraining.
     """
     from psidebug.store import load_run
 
@@ -81,11 +81,13 @@ def slices(output: Output, *, run: Path) -> None:
             f"{each['suspects']:.0%}",
             number(each["ps"]),
             str(each["corrected"]),
+            str(each["elsewhere"]),
             number(each["test_error"], 3),
         )
         for place, each in enumerate(lines, start=1)
     ]
-    show_table(output, rows, ("#", "slice", "rows", "suspects", "ps", "corrected", "test error"), wide=("slice",))
+    names = ("#", "slice", "rows", "suspects", "ps", "corrected", "elsewhere", "test error")
+    show_table(output, rows, names, wide=("slice",))
 
 
 @command(example="psi explain psi-run")

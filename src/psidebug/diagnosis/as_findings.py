@@ -12,6 +12,7 @@ import psidebug
 from psidebug import policy
 from psidebug.changes import Relabel
 from psidebug.diagnosis import explanation
+from psidebug.diagnosis.extent import Extent, extent_of
 from psidebug.diagnosis.proof import Prover
 from psidebug.diagnosis.repair import Correction, told
 from psidebug.errors import LearnerFailed
@@ -30,7 +31,6 @@ from psidebug.findings.findings import (
 )
 from psidebug.inference.estimates import Estimates
 from psidebug.margins import predicted_by
-from psidebug.slices.conditions import Slice
 from psidebug.store.fingerprint import fingerprint_of, versions
 from psidebug.task.labels import Codes, quoted
 from psidebug.task.task import Task
@@ -83,7 +83,7 @@ def _suspects(
 
     They are the causes, and the labels that may well be wrong. Among equally likely ones the more sufficient cause is
     first. Without evidence the order is by PS; for bugs that were picked out by PS × p_wrong, since a wrong label need
-    not concern them.
+    not concern them: labels that do not are suspects only if they are more likely wrong than right.
     """
     if estimates is None:
         return np.empty(0, dtype=np.intp)
@@ -91,8 +91,8 @@ def _suspects(
         return explanation.ranked(estimates)
     picked = len(task.bugs) < int((task.predicted != task.test.codes).sum())
     causes = (estimates.high > 0) & (p_wrong > 0)
-    least = policy.NEGLIGIBLE if hypotheses[0].likely else 0.5
-    suspects = np.flatnonzero(causes if picked else causes | (p_wrong > least))
+    least = policy.NEGLIGIBLE if hypotheses[0].likely and not picked else 0.5
+    suspects = np.flatnonzero(causes | (p_wrong > least))
     first = estimates.ps * p_wrong if picked else p_wrong
     return np.asarray(suspects[np.lexsort((suspects, -estimates.ps[suspects], -first[suspects]))])
 
@@ -139,41 +139,42 @@ def predicted_names(task: Task) -> list[str]:
     return [quoted(task.encoding.classes[code]) for code in task.predicted.tolist()]
 
 
-def best_of_each_slice(tried: Sequence[Correction]) -> list[tuple[Slice, Correction]]:
-    """Every slice that was tried, with the best correction that it is in."""
-    best: dict[tuple[str, int], tuple[Slice, Correction]] = {}
+def best_of_each_slice(task: Task, tried: Sequence[Correction]) -> list[tuple[Extent, Correction]]:
+    """Every slice that was tried, label by label, with the best correction that it is in."""
+    best: dict[tuple[str, int], tuple[Extent, Correction]] = {}
     for each in tried:  # the best explanation or gain first
         for one in each.hypothesis.accused:
-            best.setdefault((one.condition, one.given), (one, each))
+            for part in extent_of(one, each.hypothesis, task.train.codes).of_each_part():
+                best.setdefault((part.parts[0].condition, part.parts[0].given), (part, each))
     return list(best.values())
 
 
-def found_slice(
-    prover: Prover, one: Slice, of: Correction, *, sufficient: float, suspected: Rows, proved: bool
-) -> FoundSlice:
-    """A slice with its PS as a group, its share of suspects, and the verified effect of correcting it alone."""
-    effect = _effect_in(prover, one, of)
+def found_slice(prover: Prover, part: Extent, of: Correction, *, sufficient: float, proved: bool) -> FoundSlice:
+    """A slice with its PS as a group, its extent, and the verified effect of correcting it."""
+    one, effect = part.parts[0], _effect_in(prover, part, of)
     return FoundSlice(
         conditions=one.conditions,
         given=int(one.given),
         rows=len(one.members),
-        suspects=float(np.isin(one.members, suspected).mean()),
+        suspects=part.corrected / len(one.members),
         ps=sufficient,
         z=float(one.z),
         p_value=one.p_value,
-        corrected=effect.corrected,
+        corrected=part.corrected,
         gain=effect.gain,
         test_error=effect.test_after.rate,
         proved=proved,
         accused=of.hypothesis.likely,
+        elsewhere=effect.corrected - part.corrected,
+        said=part.told(prover.task.encoding),
     )
 
 
-def _effect_in(prover: Prover, one: Slice, of: Correction) -> Verification:
+def _effect_in(prover: Prover, part: Extent, of: Correction) -> Verification:
     """What the part of a correction in one of its slices does; the whole of it if there is no other."""
     if len(of.hypothesis.accused) < 2:
         return of.verified
-    own = np.isin(of.change.rows, one.members)
+    own = np.isin(of.change.rows, part.rows)
     try:
         return prover.verify(Relabel(of.change.rows[own], of.change.codes[own]))
     except LearnerFailed:

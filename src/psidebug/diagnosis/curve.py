@@ -52,7 +52,7 @@ def curve_of(
     return Curve(
         points=tuple(points),
         minimum=int(table.sum(axis=1).argmin()),
-        chosen=fewest(table),
+        chosen=max(place for place, point in enumerate(points) if point.corrected <= suggested),
         reported=float(np.concatenate(errors).mean()),
     )
 

@@ -28,7 +28,7 @@ from psidebug.diagnosis.named_options import graybox_of, stated_prior, symptom_o
 from psidebug.diagnosis.proof import Prover
 from psidebug.diagnosis.repair import Correction, best_of, enough_evidence, retrained
 from psidebug.diagnosis.session import Session
-from psidebug.diagnosis.verdict import notes_on_classes, notes_on_estimates, verdict, with_causes
+from psidebug.diagnosis.verdict import cannot_say, notes_on_classes, notes_on_estimates, verdict, with_causes
 from psidebug.diagnosis.who_errs import annotator_findings
 from psidebug.errors import InferenceError, NoWorldWithout, SymptomAbsent
 from psidebug.evidence.hypotheses import Hypothesis
@@ -119,12 +119,13 @@ def _one_round(seen: Repaired, spec: Spec, origin: Origin, more: dict[str, str],
     controls = None if best is None else prover.controls(best.change)
     found = _slices(prover, tried, best, labels, (box, prior, phi))
     own = next((each for each in found if each.proved), None)
-    correction = None if best is None else VerifiedCorrection(best.explanation, best.codes, best.verified, own)
+    inside = None if best is None else best.inside(task.train.codes)
+    correction = None if best is None else VerifiedCorrection(best.explanation, best.codes, best.verified, own, inside)
     measured = _fidelity(box, task, labels, curve, tick) if spec.check_fidelity else None
     accused = training_labels(task, best, hypotheses)
     tests = suspect_tests(task, believed.of_test)
     causes = (*seen.causes, *with_error_told(believed.causes, task, tests), *(() if accused is None else (accused,)))
-    notes = notes_on_estimates(box, measured, estimates) + prover.notes + notes_on_classes(task)
+    notes = notes_on_estimates(box, measured, estimates) + prover.notes + notes_on_classes(task, repaired)
     findings = Findings(
         encoding=task.encoding,
         labels=labels,
@@ -153,7 +154,7 @@ def _one_round(seen: Repaired, spec: Spec, origin: Origin, more: dict[str, str],
         controls=controls,
         curve=curve,
         fidelity=measured,
-        causes=in_order(causes, enough=enough),
+        causes=in_order(causes or cannot_say(hypotheses), enough=enough),
         changes=seen.changes,
         suspect_tests=tests,
         annotators=annotator_findings(task, hypotheses, _facts(task)),
@@ -198,13 +199,11 @@ def _slices(
     cause: tuple[GrayBox, Prior, Symptom],
 ) -> tuple[FoundSlice, ...]:
     """What the suspects have in common, that of the best explanation first."""
-    found = best_of_each_slice(tried)
-    sufficient = group_sufficiency(*cause, [one.members for one, _ in found], labels.proposed)
-    corrected = 0 if best is None else best.verified.corrected
-    suspected = labels.order[: corrected or len(labels.order)]
+    found = best_of_each_slice(prover.task, tried)
+    sufficient = group_sufficiency(*cause, [each.rows for each, _ in found], labels.proposed)
     return tuple(
-        found_slice(prover, one, of, sufficient=ps, suspected=suspected, proved=of is best)
-        for (one, of), ps in zip(found, sufficient, strict=True)
+        found_slice(prover, part, of, sufficient=ps, proved=of is best)
+        for (part, of), ps in zip(found, sufficient, strict=True)
     )
 
 

@@ -10,12 +10,13 @@ import numpy as np
 
 from psidebug import policy
 from psidebug.changes import Relabel
+from psidebug.diagnosis.extent import about, directions, extent_of, frequent_pairs
 from psidebug.diagnosis.proof import Prover
 from psidebug.errors import LearnerFailed
 from psidebug.evidence.hypotheses import Hypothesis
 from psidebug.findings.effects import Verification
 from psidebug.slices.conditions import Slice
-from psidebug.task.labels import Codes, quoted
+from psidebug.task.labels import Codes
 from psidebug.task.task import Task
 
 Tick = Callable[[str, int, int], None]
@@ -38,6 +39,11 @@ class Correction:
     def slice(self) -> Slice | None:
         """The first slice that it accuses; None for scattered errors."""
         return next(iter(self.hypothesis.accused), None)
+
+    def inside(self, given: Codes) -> int | None:
+        """How many of the labels are in the rows that it calls mislabelled; None for scattered errors."""
+        rows = [extent_of(each, self.hypothesis, given).rows for each in self.hypothesis.accused]
+        return int(np.isin(self.change.rows, np.concatenate(rows)).sum()) if rows else None
 
     @property
     def proved(self) -> bool:
@@ -66,32 +72,28 @@ def retrained(prover: Prover, hypotheses: Sequence[Hypothesis], tick: Tick) -> l
 
 def told(task: Task, hypothesis: Hypothesis, *, kind: str = "") -> str:
     """The explanation in words; ``kind`` says which rows and labels, if they are not those of training."""
-    excepted = " or ".join(each.condition for each in hypothesis.excepted)
-    if hypothesis.accused:
-        named = ((each.condition, quoted(task.encoding.classes[each.given])) for each in hypothesis.accused)
-        said = " and ".join(
-            f"{kind}rows with {condition}, labelled {label}, were mislabelled" for condition, label in named
-        )
-    else:
-        said = f"{kind}{_scattered(task, hypothesis)}"
+    given, excepted = task.train.codes, " or ".join(each.condition for each in hypothesis.excepted)
+    extents = [extent_of(each, hypothesis, given) for each in hypothesis.accused]
+    said = "; ".join(each.told(task.encoding, kind=kind) for each in extents)
+    said = said or _scattered(task, hypothesis, kind)
     return f"{said}, but not those with {excepted}" if excepted else said
 
 
-def _scattered(task: Task, hypothesis: Hypothesis) -> str:
-    given, classes = task.train.codes, task.encoding.classes
-    if hypothesis.follow is not None:
-        shares = hypothesis.recorded_shares(given)
-        true, recorded = (classes[int(code)] for code in np.unravel_index(int(shares.argmax()), shares.shape))
-        most = f"most often {quoted(true)} recorded as {quoted(recorded)} ({shares.max():.0%} of them)"
-        share = float(hypothesis.p_wrong(given).mean())
-        return f"labels are wrong where rows look like another class, {share:.0%} of them, {most}"
-    rates = hypothesis.rates[0].copy()
-    np.fill_diagonal(rates, 0.0)
-    if np.ptp(rates[~np.eye(len(rates), dtype=bool)]) < EQUAL_RATES * rates.max():
-        return f"labels are wrong here and there, {rates.sum(axis=1).mean():.0%} of them"
-    true, recorded = (classes[int(code)] for code in np.unravel_index(int(rates.argmax()), rates.shape))
-    most = f"{quoted(true)} recorded as {quoted(recorded)} ({rates.max():.0%} of them)"
-    return f"labels are wrong here and there, most often {most}"
+def _scattered(task: Task, hypothesis: Hypothesis, kind: str) -> str:
+    given, size = task.train.codes, task.encoding.size
+    share = float(hypothesis.p_wrong(given).mean())
+    if share == 0.0:
+        return f"no {kind}label is wrong"
+    where = "here and there" if hypothesis.follow is None else "where rows look like another class"
+    said = f"{kind}labels are wrong {where}, {about(share)} of the {len(given):,}"
+    off_diagonal = hypothesis.rates[0][~np.eye(size, dtype=bool)]
+    if hypothesis.follow is None and np.ptp(off_diagonal) < EQUAL_RATES * off_diagonal.max():
+        return said
+    counts = np.eye(size)[given].T @ hypothesis.posterior
+    np.fill_diagonal(counts, 0.0)
+    pairs = frequent_pairs(counts)
+    often = "most often " if len(pairs) > 1 else ""
+    return f"{said}, {often}{directions(pairs[:1], task.encoding)}" if pairs else said
 
 
 def best_of(tried: Sequence[Correction]) -> Correction | None:

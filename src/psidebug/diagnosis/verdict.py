@@ -10,13 +10,17 @@ from psidebug import policy
 from psidebug.diagnosis.repair import told
 from psidebug.diagnosis.smallest import counted
 from psidebug.evidence.hypotheses import Hypothesis
-from psidebug.findings.findings import Findings, VerifiedCorrection
+from psidebug.findings.findings import Findings, FoundCause, VerifiedCorrection
 from psidebug.graybox.fidelity import Fidelity
 from psidebug.graybox.protocol import GrayBox
 from psidebug.graybox.surrogate import Surrogate
 from psidebug.inference.estimates import Estimates
-from psidebug.task.labels import quoted
+from psidebug.task.labels import Codes, quoted
 from psidebug.task.task import Task
+
+UNNOTICED = (
+    f"with so few test rows, or classes that overlap so much, {policy.MOST_RATE:.0%} of wrong labels would go unnoticed"
+)
 
 
 def verdict(
@@ -58,8 +62,13 @@ def with_causes(came: Task, repaired: Task, found: Findings) -> str:
 
 def _repaired(correction: VerifiedCorrection) -> str:
     """What was proved. The error on the test rows is not told: they have chosen the correction (decision 24)."""
-    after = correction.verified
-    done = f"Correcting {counted(after.corrected, 'label')} is proved by retraining"
+    after, inside = correction.verified, correction.inside
+    which = ""
+    if inside is None:
+        which = f", {'the one' if after.corrected == 1 else 'those'} more likely wrong than right,"
+    elif inside < after.corrected:
+        which = f", {inside} of them in these rows,"
+    done = f"Correcting {counted(after.corrected, 'label')}{which} is proved by retraining"
     if after.validation_before is not None and after.validation_after is not None:
         was, is_now = after.validation_before.rate, after.validation_after.rate
         done += f"; the error on validation rows, which had no say in it, goes from {was:.3f} to {is_now:.3f}"
@@ -77,13 +86,25 @@ def _not_the_labels(task: Task, hypotheses: Sequence[Hypothesis]) -> str:
     labels = _probably_wrong(task, best)
     if labels is None and best.likely:
         return "some labels may be wrong, but no single label is more likely wrong than right: nothing is corrected."
+    if unnoticeable(hypotheses):
+        return f"it cannot be said whether labels are to blame: {UNNOTICED}."
     if labels is None:
-        gained = f"the best explanation gains {max(best.evidence, 0.0):.0f} nats of the {best.charge:.0f} needed"
-        return f"wrong labels explain them no better than chance ({gained}). The labels are probably not to blame."
+        return "wrong labels explain them no better than chance. The labels are probably not to blame."
     return (
-        f"{labels} and worth a look, but correcting them does not repair the model. The errors have another cause, "
-        f"perhaps a model that cannot separate these classes."
+        f"{labels} and worth a look, but it is not proved that correcting them repairs the model. The errors may have "
+        f"another cause, perhaps a model that cannot separate these classes."
     )
+
+
+def unnoticeable(hypotheses: Sequence[Hypothesis]) -> bool:
+    """Whether nothing speaks against the labels, and nothing would if many of them were wrong."""
+    return bool(hypotheses) and not hypotheses[0].likely and not hypotheses[0].noticeable
+
+
+def cannot_say(hypotheses: Sequence[Hypothesis]) -> tuple[FoundCause, ...]:
+    """That nothing can be said, where many wrong labels would not be noticed."""
+    cause = FoundCause("cannot_say", "", UNNOTICED, "Give more test rows, with right labels.", 0.0, 0.0, False)
+    return (cause,) if unnoticeable(hypotheses) else ()
 
 
 def _probably_wrong(task: Task, best: Hypothesis) -> str | None:
@@ -105,15 +126,17 @@ def _doubt(fidelity: Fidelity | None) -> str:
     """What the verdict adds when the gray box is not to be trusted."""
     if fidelity is None or fidelity.trustworthy:
         return ""
-    return f" PS is a guess: on this task the gray box {fidelity.graybox!r} does not follow retraining well enough."
+    return " PS is a guess: on this task it does not follow retraining well enough."
 
 
-def notes_on_classes(task: Task) -> tuple[str, ...]:
-    """What the classes of the test set allow to be said."""
+def notes_on_classes(task: Task, repaired: Codes) -> tuple[str, ...]:
+    """What the classes of the test set allow to be said; of a class whose labels change, something was."""
     tested = np.bincount(task.test.codes, minlength=task.encoding.size)
     if len(task.test) > 1 and (tested > 0).sum() == 1:
         return ("the test set has one class only: it cannot tell wrong labels from a biased model; none is corrected",)
-    few = np.flatnonzero(tested < policy.LEAST_ROWS)
+    changed = repaired != task.train.codes
+    judged = np.union1d(task.train.codes[changed], repaired[changed])
+    few = np.setdiff1d(np.flatnonzero(tested < policy.LEAST_ROWS), judged)
     names = ", ".join(quoted(task.encoding.classes[code]) for code in few)
     return (f"too few test rows have the class {names}: such labels are not judged",) if names else ()
 

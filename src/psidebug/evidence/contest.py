@@ -35,6 +35,7 @@ from psidebug.evidence.joint_fit import (
     held_out_log_likelihood,
 )
 from psidebug.evidence.noise_rates import NoiseFit, even_rates, fit_rates, log_likelihood, with_rates
+from psidebug.evidence.parents import parents
 from psidebug.evidence.predictors import Predictors
 from psidebug.slices.conditions import Slice
 from psidebug.slices.find import searchable, slices_by_label_share, slices_by_score
@@ -222,14 +223,14 @@ def compete(contest: Contest, effects: Floats | None, tick: Tick) -> list[Hypoth
     found = _proposed(task, first.p_wrong(contest.labels.codes), effects)
     best_scattered, bar = scattered_jointly(contest, first)
     hypotheses = [best_scattered]
-    for each in _promising(contest, first, found)[: policy.SLICES_WEIGHED]:
+    for each in promising(contest, first, found)[: policy.SLICES_WEIGHED]:
         predictions = predictions_without(contest, [each])
         hypothesis = mislabelled(contest, [each], predictions)
         if bar is None or joint_surplus(contest, hypothesis, predictions) > bar:
             hypotheses.append(hypothesis)
     hypotheses.sort(key=lambda each: -each.surplus)
     while (best := hypotheses[0]).slices and len(best.slices) < policy.MOST_PARTS:
-        slices = [*best.slices, *_promising(contest, best, found)[:1]]
+        slices = [*best.slices, *promising(contest, best, found)[:1]]
         if len(slices) == len(best.slices):
             break
         longer = mislabelled(contest, slices, predictions_without(contest, slices))
@@ -269,17 +270,29 @@ def _proposed(task: Task, p_wrong: Floats, effects: Floats | None) -> list[Slice
     return [each for each in unsettled if len(each.members)]
 
 
-def _promising(contest: Contest, by: Hypothesis, found: list[Slice]) -> list[Slice]:
-    """Slices that gain by rates of their own, most first; of nearly the same rows one."""
+def promising(contest: Contest, by: Hypothesis, found: list[Slice]) -> list[Slice]:
+    """Slices that gain by rates of their own, most first; of nearly the same rows one, with no needless condition."""
     promises = sorted(((promise(contest, each, by), -place) for place, each in enumerate(found)), reverse=True)
     kept: list[Slice] = []
     for gain, place in promises:
-        rows = found[-place].members
-        taken = [each.members for each in (*kept, *by.slices)]
-        overlaps = (len(np.intersect1d(rows, own)) > policy.MAJORITY * min(len(rows), len(own)) for own in taken)
-        if gain > 0 and not any(overlaps):
-            kept.append(found[-place])
+        if gain <= 0:
+            break
+        each = _widest(contest, by, found[-place], gain)
+        taken = [*kept, *by.slices]
+        shared = (
+            (len(np.intersect1d(each.members, own.members)), len(each.members), len(own.members)) for own in taken
+        )
+        same = any(set(own.conditions) == set(each.conditions) for own in taken)
+        if not same and not any(both > policy.MAJORITY * min(sizes) for both, *sizes in shared):
+            kept.append(each)
     return kept
+
+
+def _widest(contest: Contest, by: Hypothesis, one: Slice, gain: float) -> Slice:
+    """The slice, or the one that some of its conditions make, if that promises as much: the others are needless."""
+    wider = [(promise(contest, each, by), each) for each in parents(contest.task, one)]
+    most, best = max(wider, key=lambda each: each[0], default=(-np.inf, one))
+    return best if most >= gain else one
 
 
 def _weighed(contest: Contest, slices: tuple[Slice, ...], calibrated: Calibrated) -> Hypothesis:

@@ -14,7 +14,7 @@ from psidebug import policy
 from psidebug.evidence.annotators import Annotated
 from psidebug.evidence.calibration import Calibrated
 from psidebug.evidence.held_out import Floats, Mask, Rows
-from psidebug.evidence.noise_rates import fit_rates
+from psidebug.evidence.noise_rates import even_rates, fit_rates
 from psidebug.slices.conditions import Slice
 from psidebug.task.labels import Codes
 
@@ -61,10 +61,26 @@ class Hypothesis:
         return self.surplus > 0
 
     @property
+    def noticeable(self) -> bool:
+        """Whether a noise rate ε would be noticed: Σ_i KL(P_i R ‖ P_i), R even, is what it would gain on the labels.
+
+        That must exceed the charge. It does not where the test rows are few, or where their classes overlap.
+        """
+        chances = np.maximum(np.exp(self.calibrated.train), 1e-300)
+        noisy = chances @ even_rates(chances.shape[1], policy.MOST_RATE)
+        return bool(np.vdot(noisy, np.log(noisy / chances)) > self.charge)
+
+    @property
     def accused(self) -> tuple[Slice, ...]:
         """The slices with labels that are probably wrong; the others are right where labels elsewhere are not."""
-        wrong = [float((self.posterior[each.members, each.given] < 0.5).mean()) for each in self.slices]
-        return tuple(each for each, share in zip(self.slices, wrong, strict=True) if share >= policy.ACCUSED)
+        return tuple(each for number, each in enumerate(self.slices, start=1) if self._accuses(each, number))
+
+    def _accuses(self, one: Slice, number: int) -> bool:
+        """Whether labels of the slice are wrong, or others of the same rows: Σ_k P(k) (1 - R(k | k)) of its group."""
+        own = self.posterior[self.groups == number]
+        right = float(own.mean(axis=0) @ np.diag(self.rates[number])) if len(own) else 1.0
+        wrong = float((self.posterior[one.members, one.given] < 0.5).mean())
+        return max(wrong, 1.0 - right) >= policy.ACCUSED
 
     @property
     def excepted(self) -> tuple[Slice, ...]:
@@ -75,12 +91,6 @@ class Hypothesis:
     def p_wrong(self, given: Codes) -> Floats:
         """1 - W_i(y_i)."""
         return np.asarray(1.0 - self.posterior[np.arange(len(given)), given])
-
-    def recorded_shares(self, given: Codes) -> Floats:
-        """(K, K): the share of each true class that was recorded as each other one, Σ_i W_ik [y_i = b] / Σ_i W_ik."""
-        counts = self.posterior.T @ np.eye(self.posterior.shape[1])[given]
-        np.fill_diagonal(counts, 0.0)
-        return np.asarray(counts / np.maximum(self.posterior.sum(axis=0), 1e-12)[:, None])
 
     def corrected(self, given: Codes) -> Codes:
         """Labels that are wrong with a probability above a half, put right."""

@@ -83,10 +83,12 @@ class Answers:
     def slices(self) -> Any:
         """Data frame of what the suspects have in common, that of the best explanation first.
 
-        ``rows`` carry the label ``given`` and meet the ``condition``; ``suspects`` is the share of them among the first
-        suspects (as many as are corrected); ``ps`` is that of the group, all its labels together as one cause; ``z``
-        and ``p_value`` (corrected for all that was looked at) say how far they stand out; the rest is the verified
-        effect of what its explanation corrects in it.
+        ``rows`` carry the label ``given`` and meet the ``condition``; where several labels are wrong under one
+        condition, each has its line. ``suspects`` is the share of them that is more likely wrong than right by the best
+        explanation with the slice, which corrects so many (``corrected``) here and so many ``elsewhere``. ``ps`` is
+        that of the group, all its labels together as one cause; ``z`` and ``p_value`` (corrected for all that was
+        looked at) say how far it stands out, if it was searched for; ``gain`` and ``test_error`` are the verified
+        effect of the correction. ``said`` tells the extent in words.
         """
         return frames.slices_frame(self.found)
 

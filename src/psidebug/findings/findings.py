@@ -92,7 +92,7 @@ class FoundSlice(Conjunction):
     """Code of the label."""
     rows: int
     suspects: float
-    """Share of its rows among the first suspects, as many as are corrected."""
+    """Share of its rows that are more likely wrong than right by its best explanation: those that are corrected."""
     ps: float
     """Of the group, all its labels together as one cause; NaN where that is not known."""
     z: float
@@ -101,11 +101,15 @@ class FoundSlice(Conjunction):
     corrected: int
     gain: float
     test_error: float
-    """Labels of it that its best explanation corrects, and the verified effect of that."""
+    """Labels of it that its best explanation corrects, and the verified effect of that, with those ``elsewhere``."""
     proved: bool
     """Whether it is part of the verified correction."""
     accused: bool = False
     """Whether a likely explanation accuses it: a smaller gain proves a correction of it."""
+    elsewhere: int = 0
+    """Labels outside of it that are corrected together with it."""
+    said: str = ""
+    """How many of its rows are mislabelled, and what they should be, as a clause."""
 
     def members(self, data: Data) -> Rows:
         """Positions of its training rows."""
@@ -159,6 +163,8 @@ class VerifiedCorrection:
     verified: Verification
     slice: FoundSlice | None = None
     """What the rows have in common; the first slice if it is several."""
+    inside: int | None = None
+    """How many of the corrected labels are in the rows that the explanation names; None for scattered errors."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,10 +186,10 @@ class Curve:
     minimum: int
     """Which point has the fewest errors on the test set."""
     chosen: int
-    """Which point has the fewest corrections within one standard error of that."""
+    """Which point is the verified correction; the first one without any."""
     reported: float
-    """One half of the test set chooses a point in this way; this is the error rate of the other half, which did not
-    choose."""
+    """One half of the test set chooses the fewest corrections within one standard error of the best; this is the error
+    rate of the other half, which did not choose."""
 
     @property
     def wrong(self) -> Mask:

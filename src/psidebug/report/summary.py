@@ -156,7 +156,8 @@ def _slices(findings: Findings) -> list[Plain]:
     """``proved`` are those of the correction."""
     found = records(frames.slices_frame(findings))
     for line, one in zip(found, findings.slices, strict=True):
-        line |= {"condition": plain_text(one.condition), "proved": one.proved}
+        sentence = f"{one.said[:1].upper()}{one.said[1:]}." if one.said else f"{one.condition}."
+        line |= {"condition": plain_text(one.condition), "proved": one.proved, "sentence": plain_text(sentence)}
     return found
 
 
