@@ -109,7 +109,7 @@ def test_nothing_to_debug_is_a_result(planted: Planted, make: Any, symptom: str)
     model = LogisticRegression().fit(X_train, planted.y_train)
     found = psidebug.debug(model, X_train, planted.y_train, X_test, model.predict(X_test), symptom=symptom)
     assert found.nothing_to_debug
-    for frame, columns in ((found.suspects, 7), (found.slices, 10)):
+    for frame, columns in ((found.suspects, 7), (found.slices, 12)):
         seen = nw.from_native(frame, eager_only=True)
         assert seen.shape == (0, columns)
     np.testing.assert_array_equal(found.repaired_labels, planted.y_train)

@@ -522,3 +522,9 @@ def test_what_would_not_be_noticed() -> None:
     assert not replace(best, charge=gain + 0.01).noticeable
     flat = replace(best.calibrated, train=np.full_like(best.calibrated.train, np.log(0.5)))
     assert not replace(best, calibrated=flat).noticeable
+    third = np.full((500, 1), np.log(1e-6))
+    more = replace(best.calibrated, train=np.hstack([flat.train, third]))
+    possible = np.tile([True, True, False], (500, 1))
+    assert replace(best, calibrated=more).noticeable, "wrong labels of a class that hardly any row looks like"
+    assert not replace(best, calibrated=more, possible=possible).noticeable, "such labels are not judged"
+    assert not replace(best, possible=np.eye(2, dtype=bool)[contest.labels.codes]).noticeable

@@ -67,6 +67,12 @@ class Hypothesis:
         That must exceed the charge. It does not where the test rows are few, or where their classes overlap.
         """
         chances = np.maximum(np.exp(self.calibrated.train), 1e-300)
+        if self.possible is not None:  # labels that are not judged notice nothing
+            judged = self.possible.sum(axis=1) > 1
+            chances = chances[judged][:, self.possible[judged].any(axis=0)]
+            chances /= chances.sum(axis=1, keepdims=True)
+        if chances.size == 0:
+            return False
         noisy = chances @ even_rates(chances.shape[1], policy.MOST_RATE)
         return bool(np.vdot(noisy, np.log(noisy / chances)) > self.charge)
 
