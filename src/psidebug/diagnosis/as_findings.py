@@ -156,7 +156,7 @@ def found_slice(prover: Prover, part: Extent, of: Correction, *, sufficient: flo
         conditions=one.conditions,
         given=int(one.given),
         rows=len(one.members),
-        suspects=part.corrected / len(one.members),
+        suspects=part.corrected_share,
         ps=sufficient,
         z=float(one.z),
         p_value=one.p_value,

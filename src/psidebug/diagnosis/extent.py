@@ -45,6 +45,11 @@ class Extent:
         return int(self._counts.sum())
 
     @property
+    def corrected_share(self) -> float:
+        """Part of the rows with such labels."""
+        return self.corrected / max(len(self.rows), 1)
+
+    @property
     def _counts(self) -> Floats:
         return corrections(self.by, self.given, self.rows)
 

@@ -72,7 +72,11 @@ def retrained(prover: Prover, hypotheses: Sequence[Hypothesis], tick: Tick) -> l
 
 def told(task: Task, hypothesis: Hypothesis, *, kind: str = "") -> str:
     """The explanation in words; ``kind`` says which rows and labels, if they are not those of training."""
-    given, excepted = task.train.codes, " or ".join(each.condition for each in hypothesis.excepted)
+    given = task.train.codes
+    right = [
+        each for each in hypothesis.excepted if extent_of(each, hypothesis, given).corrected_share < policy.ACCUSED
+    ]
+    excepted = " or ".join(each.condition for each in right)
     extents = [extent_of(each, hypothesis, given) for each in hypothesis.accused]
     said = "; ".join(each.told(task.encoding, kind=kind) for each in extents)
     said = said or _scattered(task, hypothesis, kind)

@@ -79,14 +79,8 @@ class Hypothesis:
     @property
     def accused(self) -> tuple[Slice, ...]:
         """The slices with labels that are probably wrong; the others are right where labels elsewhere are not."""
-        return tuple(each for number, each in enumerate(self.slices, start=1) if self._accuses(each, number))
-
-    def _accuses(self, one: Slice, number: int) -> bool:
-        """Whether labels of the slice are wrong, or others of the same rows: Σ_k P(k) (1 - R(k | k)) of its group."""
-        own = self.posterior[self.groups == number]
-        right = float(own.mean(axis=0) @ np.diag(self.rates[number])) if len(own) else 1.0
-        wrong = float((self.posterior[one.members, one.given] < 0.5).mean())
-        return max(wrong, 1.0 - right) >= policy.ACCUSED
+        wrong = [float((self.posterior[each.members, each.given] < 0.5).mean()) for each in self.slices]
+        return tuple(each for each, share in zip(self.slices, wrong, strict=True) if share >= policy.ACCUSED)
 
     @property
     def excepted(self) -> tuple[Slice, ...]:
