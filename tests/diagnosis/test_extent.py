@@ -14,6 +14,7 @@ from psidebug.diagnosis.extent import about, directions, extent_of
 from psidebug.diagnosis.repair import told
 from psidebug.diagnosis.verdict import notes_on_classes
 from psidebug.evidence.hypotheses import Hypothesis
+from psidebug.evidence.noise_rates import even_rates
 from psidebug.slices.conditions import Condition, Slice
 from psidebug.task.data import LabelledSet
 from psidebug.task.labels import Encoding
@@ -24,7 +25,7 @@ WHO = Condition("who", "=", ("bob",)), Condition("age", ">", (30,))
 Codes = npt.NDArray[np.intp]
 
 
-def explained(given: list[int], truth: list[int], *slices: tuple[int, int, int], rate: float = 0.2) -> tuple[Any, Any]:
+def explained(given: list[int], truth: list[int], *slices: tuple[int, int, int], size: int = 3) -> tuple[Any, Any]:
     """A task with these labels, and the hypothesis that the true ones are others; slices are label, first, end."""
     codes, right = np.array(given), np.array(truth)
     groups = np.zeros(len(codes), dtype=np.intp)
@@ -33,9 +34,9 @@ def explained(given: list[int], truth: list[int], *slices: tuple[int, int, int],
         groups[first:end] = number
         rows = np.arange(first, end)
         made.append(Slice(WHO[number - 1 : number], label, rows[codes[first:end] == label], 3.0))
-    rates = np.full((3, 3), rate / 2) + (1 - 1.5 * rate) * np.eye(3)
+    rates = even_rates(size, 0.2)
     by = Hypothesis(
-        tuple(made), SimpleNamespace(), groups, (rates, *[rates] * len(made)), np.eye(3)[right], 0.0, 0.0  # type: ignore[arg-type]
+        tuple(made), SimpleNamespace(), groups, (rates, *[rates] * len(made)), np.eye(size)[right], 0.0, 0.0  # type: ignore[arg-type]
     )  # fmt: skip
     return SimpleNamespace(train=SimpleNamespace(codes=codes), encoding=ENCODING), by
 
@@ -56,6 +57,12 @@ def test_nearly_all_and_several_classes() -> None:
     assert told(task, by) == (
         "nearly all of the 10 rows with who = bob, labelled 'low', are mislabelled and should be 'high' or 'mid'"
     )
+
+
+def test_classes_that_are_not_all_named_are_others() -> None:
+    task, by = explained([LOW] * 16, [HIGH] * 4 + [MID] * 4 + [3] * 4 + [4] * 4, (LOW, 0, 16), size=5)
+    task.encoding = Encoding(("high", "low", "mid", "none", "some"))
+    assert told(task, by).endswith("are mislabelled and should be others, most often 'high'")
 
 
 def test_both_directions_are_named_and_each_label_is_a_part() -> None:

@@ -61,8 +61,11 @@ class Extent:
         if len(self.parts) > 1:
             return f"{said} are mislabelled, {directions(pairs, encoding)}"
         said = f"{said}, labelled {quoted(encoding.classes[self.parts[0].given])}, are mislabelled"
-        right = " or ".join(quoted(encoding.classes[true]) for _, true in pairs[:MOST_NAMED])
-        return f"{said} and should be {right}" if right else said
+        right = [quoted(encoding.classes[true]) for _, true in pairs[:MOST_NAMED]]
+        if not right:
+            return said
+        all_named = sum(self._counts[each] for each in pairs[:MOST_NAMED]) >= NEARLY_ALL * self.corrected
+        return f"{said} and should be {' or '.join(right) if all_named else f'others, most often {right[0]}'}"
 
     def of_each_part(self) -> list[Extent]:
         """The same of the rows with one label."""
