@@ -12,10 +12,10 @@ import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
 
-from psidebug.changes import NOTHING, Blank, Drop, InTurn, Join, Mask, Relabel, Rescale, Shift, Swap, Weigh
+from psidebug.changes import NOTHING, Blank, Drop, InTurn, Join, Mask, Relabel, Rescale, Swap, Weigh
 from psidebug.errors import UnknownOption, UnknownRow
 from psidebug.task.data import Data
-from psidebug.task.tables import column_of
+from psidebug.task.tables import column_of, is_missing
 
 X = np.array([[1.0, -9.0], [2.0, 5.0], [3.0, -9.0], [4.0, 7.0]])
 TABLES: dict[str, Any] = {
@@ -31,7 +31,7 @@ def data_of(table: Any = X, **more: Any) -> Data:
     return Data.of(LogisticRegression(), table, list("abab"), table, list("abba"), rows=list("wxyz"), **more)
 
 
-def values(table: Any, name: str) -> list[float]:
+def values(table: Any, name: str) -> list[Any]:
     return list(column_of(table, name).values.tolist())
 
 
@@ -77,7 +77,6 @@ def test_equal_changes_have_equal_keys_and_others_do_not() -> None:
         Rescale("x1", factor=2.0),
         Rescale("x0", factor=3.0),
         Rescale("x0", test=True, factor=2.0),
-        Shift("x0", by=2.0),
         Mask("x0", code=2.0),
         Mask("x0", code=2.0, fill=1.0),
         Rescale("x0", factor=2.0, rows=np.array([0])),
@@ -128,9 +127,6 @@ def test_a_column_changes_in_any_kind_of_table(kind: str) -> None:
     assert values(changed.test.features, "x0") == [1.0, 2.0, 3.0, 4.0], "the test set is as it was"
     assert values(data.train.features, "x0") == [1.0, 2.0, 3.0, 4.0], "and so are the data before"
     assert scaled.count(data) == 4
-    shifted = Shift("x0", test=True, by=-1.0).applied(data)
-    assert values(shifted.test.features, "x0") == [0.0, 1.0, 2.0, 3.0]
-    assert values(shifted.train.features, "x0") == [1.0, 2.0, 3.0, 4.0]
     masked = Mask("x1", code=-9.0)
     np.testing.assert_array_equal(values(masked.applied(data).train.features, "x1"), [np.nan, 5.0, np.nan, 7.0])
     assert masked.count(data) == 2
@@ -255,3 +251,47 @@ def test_changes_in_turn() -> None:
     alone = InTurn((Join(np.array([1, 2])), Drop(np.arange(4)))).applied(data)
     assert alone.train.codes.tolist() == [1, 1]
     assert values(alone.train.features, "x1") == [5.0, -9.0]
+
+
+KINDS = ["box", "?", "bag", "?"]
+CODED: dict[str, Any] = {
+    "numpy": np.array([[each] for each in KINDS], dtype=object),
+    "pandas": pd.DataFrame({"x0": KINDS}, index=[9, 7, 5, 3]),
+    "pandas, categories": pd.DataFrame({"x0": pd.Categorical(KINDS)}),
+    "polars": pl.DataFrame({"x0": pl.Series(KINDS, dtype=pl.Enum(["box", "bag", "?", "tube"]))}),
+}
+
+
+@pytest.mark.parametrize("kind", CODED)
+def test_a_word_for_no_value_becomes_a_missing_one_in_a_column_of_the_same_type(kind: str) -> None:
+    data = data_of(CODED[kind])
+    change = Mask("x0", code="?")
+    changed = change.applied(data)
+    assert [None if is_missing(each) else each for each in values(changed.train.features, "x0")] == [
+        "box",
+        None,
+        "bag",
+        None,
+    ]
+    assert change.count(data) == 2
+    assert change.count(changed) == 0
+    before, after = data.train.features, changed.train.features
+    assert type(after) is type(before)
+    if kind != "numpy":
+        assert after["x0"].dtype == before["x0"].dtype
+    if "pandas" in kind:
+        assert after.index.tolist() == before.index.tolist()
+    assert values(changed.test.features, "x0") == KINDS, "the test set is as it was"
+    one = Mask("x0", rows=np.array([2]))
+    assert [is_missing(each) for each in values(one.applied(data).train.features, "x0")] == [False, False, True, False]
+
+
+def test_whole_numbers_stay_whole_and_decimals_short() -> None:
+    table = pd.DataFrame({"x0": [5000, 7000, 1009000, 3000], "x1": [5.1, 70.3, 0.7, 2.9]})
+    by = Rescale("x0", factor=1 / 1000)
+    changed = by.applied(data_of(table)).train.features["x0"]
+    assert changed.tolist() == [5, 7, 1009, 3]
+    assert changed.dtype == np.int64
+    assert by.applied(data_of(table + 1)).train.features["x0"].tolist() == [5.001, 7.001, 1009.001, 3.001]
+    small = data_of(table.assign(x0=np.array([1, 2, 3, 4], dtype=np.int8)))
+    assert Rescale("x0", factor=1000.0).applied(small).train.features["x0"].tolist() == [1000, 2000, 3000, 4000]

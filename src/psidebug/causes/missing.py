@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 from scipy.stats import fisher_exact
@@ -9,7 +11,7 @@ from scipy.stats import fisher_exact
 from psidebug import policy
 from psidebug.causes.claim import SIDES, Claim, Side, side_name
 from psidebug.causes.columns import MISSING, TwoSets
-from psidebug.changes import Change, Mask
+from psidebug.changes import Mask
 
 WORDS = frozenset(
     [
@@ -93,15 +95,13 @@ def _frequent(here: int, of: int, there: int, of_other: int) -> bool:
 def _coded(column: TwoSets, side: Side, code: float) -> Claim:
     own, set_ = column.of(side), side_name(side)
     rows = np.flatnonzero(own == code)
-    shown = f"{code:g}" if column.values is None else repr(column.values[int(code)])
-    rest = np.concatenate([column.present(each) for each in SIDES])
-    rest = rest[rest != code]
-    changes: list[Change] = []
+    value = float(code) if column.values is None else str(column.values[int(code)])
+    shown = repr(value) if isinstance(value, str) else f"{value:g}"
+    gone = Mask(column.name, test=side == "test", code=value)
+    changes = [gone]
     if column.values is None:
-        changes = [
-            Mask(column.name, test=side == "test", code=float(code)),
-            Mask(column.name, test=side == "test", code=float(code), fill=float(np.median(rest))),
-        ]
+        rest = np.concatenate([column.present(each) for each in SIDES])
+        changes.append(replace(gone, fill=float(np.median(rest[rest != code]))))
     return Claim(
         "missing_code",
         f"column {column.name}, {set_}",

@@ -119,8 +119,7 @@ def _show_causes(console: Console, found: Answers) -> None:
     if len(causes) > 1 or found.cause not in ("training_labels", "none", "cannot_say"):
         heading(console, "What is wrong")
         rows = [
-            (each.cause, each.where, f"{each.share:.0%}" if each.share >= 0.005 else "", "yes" if each.proved else "no")
-            for each in causes
+            (each.cause, each.where, f"{each.share:.0%}" if each.share >= 0.005 else "", each.proof) for each in causes
         ]
         console.print(table_of(rows, ("cause", "where", "of the log loss", "proved")))
     tests = records(found.suspect_tests)

@@ -20,8 +20,9 @@ from psidebug.causes import dead, duplicates, missing, spelling, units
 from psidebug.causes.claim import Claim
 from psidebug.causes.columns import Floats, TwoSets, both_sets
 from psidebug.causes.duplicates import row_keys
-from psidebug.changes import Blank, Change, Drop, Mask, Relabel, Rescale, Weigh
-from psidebug.diagnosis.proof import Prover, moved_at_random
+from psidebug.changes import Change, Drop, Relabel, Rescale, Weigh
+from psidebug.diagnosis.controls import control_of
+from psidebug.diagnosis.proof import Prover
 from psidebug.errors import LearnerFailed
 from psidebug.findings.effects import Verification
 from psidebug.findings.findings import FoundCause
@@ -103,8 +104,7 @@ def _accepted(done: Repaired, claim: Claim) -> Repaired:
     prover = Prover(task)
     found, change, effect = retrained(prover, claim)
     again, changes, spelled = task, done.changes, change if isinstance(change, Relabel) else done.spelled
-    harmless = effect is not None and np.isfinite(effect.gain) and effect.gain >= -policy.LEAST_Z * effect.gain_error
-    if change is not None and harmless and not isinstance(change, Drop | Weigh | Relabel):
+    if change is not None and harmless(effect) and not isinstance(change, Drop | Weigh | Relabel):
         again = replace(prover.trainer.after(change), fitted_by_user=False)
         if len(task.bugs) < int((task.predicted != task.test.codes).sum()):  # bugs that were picked out stay so
             again = replace(again, bugs=np.intersect1d(task.bugs, again.bugs))
@@ -116,7 +116,7 @@ def retrained(prover: Prover, claim: Claim) -> tuple[FoundCause, Change | None, 
     """What training on the repair, and on its control, says of a claim; the change that repairs it, and its effect."""
     change, effect = best_that_trains(prover, claim.changes)
     control = None if change is None else control_of(prover, change)
-    found = found_cause(claim, prover.task, effect, control)
+    found = replace(found_cause(claim, prover.task, effect, control), change=written(prover, claim))
     if claim.cause == "dead_column" and claim.side != "test":  # left out it gains nothing: it was not learned
         nats = max(_told_beyond(prover.trainer, str(claim.column)), found.evidence)
         found = replace(found, evidence=nats, share=share_of(prover.task, nats))
@@ -153,34 +153,31 @@ def best_that_trains(prover: Prover, changes: Sequence[Change]) -> tuple[Change 
     return max(tried, key=lambda each: each[1].gain, default=(None, None))
 
 
-def control_of(prover: Prover, change: Change) -> Verification | None:
-    """The same done to another column, or to other rows."""
-    data, rng = prover.task.data, np.random.default_rng(prover.task.seed)
-    other: Change | None = None
-    if isinstance(change, Rescale | Blank | Mask):
-        numeric = not isinstance(change, Blank)
-        names = [each.name for each in both_sets(data) if each.name != change.column and (each.numeric or not numeric)]
-        if names and not isinstance(change, Mask):
-            other = replace(change, column=str(rng.choice(names)))
-    elif isinstance(change, Weigh):
-        other = Weigh(rng.permutation(change.weights))
-    elif isinstance(change, Relabel):
-        other = Relabel.of(data, moved_at_random(data.train.codes, change.labels(data), rng))
-    if other is None:
-        return None
-    try:
-        return prover.verify(other)
-    except LearnerFailed:
-        return None
+def harmless(effect: Verification | None) -> bool:
+    """Whether a repair was trained, and is no worse than chance allows."""
+    return effect is not None and bool(np.isfinite(effect.gain) and effect.gain >= -policy.LEAST_Z * effect.gain_error)
+
+
+def written(prover: Prover, claim: Claim) -> Change | None:
+    """What is written if the user asks for it: the first repair of the table that the learner takes without harm.
+
+    One spelling for each class, and one of each row, need no learner. Weights are not part of the table.
+    """
+    for each in claim.changes:
+        if isinstance(each, Drop | Relabel):
+            return each
+        if not isinstance(each, Weigh) and harmless(best_that_trains(prover, (each,))[1]):
+            return each
+    return None
 
 
 def found_cause(
     claim: Claim, task: Task, effect: Verification | None = None, control: Verification | None = None
 ) -> FoundCause:
-    """What is told of a claim; it is proved if the repair is, and is worth more than its control."""
+    """What is told of a claim; it is proved if the repair is, and is worth more than its control; not without one."""
     gain = 0.0 if effect is None or not np.isfinite(effect.gain) else max(effect.gain, 0.0)
-    beside = None if control is None or not np.isfinite(control.gain) else control.gain
-    proved = effect is not None and effect.proved(accused=False) and gain > (beside or 0.0)
+    beside = None if control is None else control.gain
+    proved = effect is not None and beside is not None and effect.proved(accused=False) and gain > beside
     return FoundCause(
         claim.cause, claim.where, claim.said, claim.advice, gain, share_of(task, gain), proved, claim.column, beside
     )

@@ -29,6 +29,7 @@ from psidebug.evidence.contest import Contest, compete
 from psidebug.evidence.hypotheses import Hypothesis
 from psidebug.evidence.predictors import Predictors
 from psidebug.evidence.which_set import mirrored, noise_in_test_labels, training_labels_rather
+from psidebug.findings.effects import Controls
 from psidebug.findings.findings import FoundCause
 from psidebug.margins import log_losses
 from psidebug.task.data import LabelledSet
@@ -249,15 +250,17 @@ def _test_labels(task: Task, of_test: Hypothesis) -> FoundCause:
     )
 
 
-def training_labels(task: Task, best: Correction | None, hypotheses: Sequence[Hypothesis]) -> FoundCause | None:
+def training_labels(
+    task: Task, best: Correction | None, controls: Controls | None, hypotheses: Sequence[Hypothesis]
+) -> FoundCause | None:
     """The verified correction as a cause, or labels that are very likely wrong, though correcting them proves nothing.
 
     What its test rows gained by choosing it is taken off: the numbers calibrated on them, and the choice of slices.
     """
     if best is None:
-        if not hypotheses or hypotheses[0].surplus < policy.CLEARLY_LIKELY:
+        wrong = int((hypotheses[0].p_wrong(task.train.codes) > policy.MAJORITY).sum()) if hypotheses else 0
+        if wrong == 0 or hypotheses[0].surplus < policy.CLEARLY_LIKELY:
             return None
-        wrong = int((hypotheses[0].p_wrong(task.train.codes) > policy.MAJORITY).sum())
         advice = (
             "Look at the suspects. Correcting all of them does not prove to make the model better on the test rows, so "
             "no label was changed."
@@ -267,6 +270,7 @@ def training_labels(task: Task, best: Correction | None, hypotheses: Sequence[Hy
     by = best.hypothesis
     chosen = chance(max(by.calibrated.parameters, 1)) + sum(each.charge for each in by.slices)
     nats = max(best.verified.gain - chosen, 0.0)
+    beside = None if controls is None else controls.at_random
     return FoundCause(
         "training_labels",
         f"{best.verified.corrected} training labels",
@@ -275,4 +279,5 @@ def training_labels(task: Task, best: Correction | None, hypotheses: Sequence[Hy
         nats,
         share_of(task, nats),
         True,
+        control=None if beside is None else beside.gain,
     )

@@ -122,7 +122,7 @@ def _one_round(seen: Repaired, spec: Spec, origin: Origin, more: dict[str, str],
     inside = None if best is None else best.inside(task.train.codes)
     correction = None if best is None else VerifiedCorrection(best.explanation, best.codes, best.verified, own, inside)
     measured = _fidelity(box, task, labels, curve, tick) if spec.check_fidelity else None
-    accused = training_labels(task, best, hypotheses)
+    accused = training_labels(task, best, controls, hypotheses)
     tests = suspect_tests(task, believed.of_test)
     causes = (*seen.causes, *with_error_told(believed.causes, task, tests), *(() if accused is None else (accused,)))
     notes = notes_on_estimates(box, measured, estimates) + prover.notes + notes_on_classes(task, repaired)

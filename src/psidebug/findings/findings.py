@@ -214,10 +214,18 @@ class FoundCause:
     share: float
     """Part of the test log loss that this is."""
     proved: bool
-    """Whether retraining proves the repair, beside a control."""
+    """Whether retraining proves the repair, and it is worth more than its control."""
     column: str | None = None
     control: float | None = None
-    """Nats that the same change gains elsewhere."""
+    """Nats that the same change gains elsewhere; None if there is no elsewhere. Nothing is proved without."""
+    change: Change | None = field(default=None, repr=False, compare=False)
+    """What repairs the rows, to be written by ``psi apply``; None if only the user can."""
+
+    @property
+    def proof(self) -> str:
+        """Whether it is proved, in a word or two."""
+        tried = self.change is not None and self.evidence > 0
+        return "yes" if self.proved else "no control" if tried and self.control is None else "no"
 
 
 @dataclass(frozen=True, eq=False)

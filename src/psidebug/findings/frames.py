@@ -77,7 +77,8 @@ def causes_frame(findings: Findings) -> Any:
     """What is wrong with the task, the most evidence first."""
     columns = _columns(findings.causes, FoundCause)
     names = ("cause", "where", "evidence", "share", "proved", "advice", "said")
-    return _frame({name: columns[name] for name in names}, findings.frames)
+    beside = [float("nan") if each.control is None else each.control for each in findings.causes]
+    return _frame({name: columns[name] for name in names} | {"control": np.array(beside)}, findings.frames)
 
 
 def suspect_tests_frame(findings: Findings) -> Any:

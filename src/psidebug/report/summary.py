@@ -143,7 +143,7 @@ def summarise(
 
 
 def _cause(found: FoundCause) -> Plain:
-    told = {name: plain_text(getattr(found, name)) for name in ("cause", "where", "said", "advice")}
+    told = {name: plain_text(getattr(found, name)) for name in ("cause", "where", "said", "advice", "proof")}
     return told | {"evidence": plain(found.evidence), "share": plain(found.share), "proved": found.proved}
 
 

@@ -36,7 +36,7 @@ from psidebug.spec import Spec
 from psidebug.store.manifest import RUN_FILE, own_file, read_run_file
 from psidebug.store.stored import restored, restored_series
 from psidebug.store.stored_annotators import TABLES, annotators_in
-from psidebug.store.stored_changes import change_of, suspect_tests_of
+from psidebug.store.stored_changes import cause_of, change_of, suspect_tests_of
 from psidebug.store.stored_spec import matrix_in, spec_of
 from psidebug.store.values import Json, from_json, read_record, values_of
 from psidebug.task import learner as learners
@@ -217,7 +217,7 @@ class RunFiles:
             curve=curve,
             display=display_of(told["display"]),
             bug_causes=self._causes([each["test_row"] for each in told[bugs]]),
-            causes=read_record(tuple[FoundCause, ...], told["causes"]) if bugs == "bug_causes" else NOT_ASKED,
+            causes=tuple(map(cause_of, told["causes"])) if bugs == "bug_causes" else NOT_ASKED,
             changes=tuple(map(change_of, told.get("changes", []))),
             suspect_tests=suspect_tests_of(told.get("suspect_tests")),
             prior=Prior(labels.given, matrix_in(self.table("prior"))),

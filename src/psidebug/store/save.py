@@ -16,7 +16,7 @@ from psidebug.store.manifest import SCHEMA
 from psidebug.store.place import write_run
 from psidebug.store.stored import stored, stored_series
 from psidebug.store.stored_annotators import annotator_tables
-from psidebug.store.stored_changes import change_record, suspect_tests_record
+from psidebug.store.stored_changes import cause_record, change_record, suspect_tests_record
 from psidebug.store.stored_spec import matrix_table, prior_table, spec_record
 from psidebug.store.values import Json, as_json, column, record_of, table_of
 from psidebug.task.data import Data
@@ -34,6 +34,7 @@ def contents(findings: Findings, data: Data, spec: Spec, learner: Any) -> tuple[
     """``run.json`` without the names of its files, and the tables by name."""
     told, forms = record_of(findings), {}
     del told["encoding"]
+    told["causes"] = [cause_record(each) for each in findings.causes]
     told["changes"] = [change_record(each) for each in findings.changes]
     told["suspect_tests"] = suspect_tests_record(findings.suspect_tests)
     tables: Tables = {

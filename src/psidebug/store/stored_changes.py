@@ -6,11 +6,11 @@ from dataclasses import fields
 
 import numpy as np
 
-from psidebug.changes import Blank, Change, Mask, Rescale, Shift, Swap
-from psidebug.findings.findings import SuspectTests
-from psidebug.store.values import Json, as_json, from_json
+from psidebug.changes import Blank, Change, Drop, Mask, Relabel, Rescale, Swap
+from psidebug.findings.findings import FoundCause, SuspectTests
+from psidebug.store.values import Json, as_json, from_json, read_record, record_of
 
-CHANGES: dict[str, type[Change]] = {each.__name__: each for each in (Blank, Mask, Rescale, Shift, Swap)}
+CHANGES: dict[str, type[Change]] = {each.__name__: each for each in (Blank, Drop, Mask, Relabel, Rescale, Swap)}
 """Those that findings carry."""
 
 
@@ -24,9 +24,22 @@ def change_record(change: Change) -> Json:
 def change_of(record: Json) -> Change:
     """The change that was written."""
     parts = {name: from_json(part) for name, part in record.items() if name != "change"}
-    if parts.get("rows") is not None:
-        parts["rows"] = np.array(parts["rows"], dtype=np.intp)
+    for name in ("rows", "codes"):
+        if parts.get(name) is not None:
+            parts[name] = np.array(parts[name], dtype=np.intp)
     return CHANGES[record["change"]](**parts)
+
+
+def cause_record(cause: FoundCause) -> Json:
+    """A cause, with the change that repairs it."""
+    return record_of(cause) | {"change": None if cause.change is None else change_record(cause.change)}
+
+
+def cause_of(record: Json) -> FoundCause:
+    """The cause that was written."""
+    change = record.get("change")
+    found: FoundCause = read_record(FoundCause, record, change=None if change is None else change_of(change))
+    return found
 
 
 def suspect_tests_record(found: SuspectTests | None) -> Json:

@@ -193,6 +193,18 @@ def changed_column(table: Table, name: str, values: npt.NDArray[Any], *, unnamed
     return other
 
 
+def without_cells(table: Table, name: str, gone: npt.NDArray[np.bool_]) -> Table:
+    """The table with some cells of a column missing; in a data frame the column keeps its type."""
+    if not is_frame(table):
+        values = column_of(table, name).values.astype(object)
+        values[gone] = None
+        return changed_column(table, name, values)
+    frame = nw.from_native(table, eager_only=True)
+    own = frame.columns[[str(each) for each in frame.columns].index(name)]
+    kept = nw.new_series("kept", ~gone, backend=frame.implementation)
+    return frame.with_columns(nw.when(nw.lit(True) & kept).then(nw.col(own)).alias(own)).to_native()
+
+
 def _column(series: nw.Series[Any]) -> Column:
     name = series.name
     if series.dtype.is_numeric():

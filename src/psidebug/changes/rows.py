@@ -1,19 +1,9 @@
-"""What may be changed in a task, as values: applied to :class:`Data`, counted, and told apart by a key.
-
-A cause is a change under which the error goes away, so whoever retrains, proves or reviews speaks in changes::
-
-    change = Relabel.of(data, codes)
-    changed = change.applied(data)   # a new Data; ``data`` is as it was, which is how a change is undone
-    change.count(data)               # labels, rows, weights or cells that differ
-
-All are positions in the training set, or columns by the name that :func:`psidebug.task.tables.columns` gives them.
-"""
+"""Changes of labels, of weights, and of which rows are there; and several changes in turn."""
 
 from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
@@ -24,7 +14,7 @@ import numpy.typing as npt
 from psidebug.errors import UnknownOption, UnknownRow
 from psidebug.task.data import Data, LabelledSet
 from psidebug.task.labels import Codes, array_of
-from psidebug.task.tables import changed_column, column_of, stacked, take
+from psidebug.task.tables import stacked, take
 
 Positions = npt.NDArray[np.intp]
 Floats = npt.NDArray[np.float64]
@@ -204,140 +194,6 @@ class InTurn(Change):
     def key(self) -> bytes:
         """That of all of them, in their order."""
         return hashlib.blake2b(b"".join(each.key for each in self.changes), digest_size=16).digest()
-
-
-@dataclass(frozen=True, eq=False)
-class _OfColumn(Change):
-    """A change of one column of numbers, in the training set or, if ``test`` is said, in the other sets."""
-
-    column: str
-    test: bool = False
-
-    rows: Positions | None = None
-    """Positions of the rows that it concerns; None if all."""
-
-    @abstractmethod
-    def _new(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]: ...
-
-    def applied(self, data: Data) -> Data:
-        """With that column changed, in the user's own kind of table."""
-        if not self.test:
-            return replace(data, train=self._set(data.train))
-        validation = data.validation
-        if validation is not None and self.rows is None:  # rows of the test set are no rows of this one
-            validation = self._set(validation)
-        return replace(data, test=self._set(data.test), validation=validation)
-
-    def count(self, data: Data) -> int:
-        """Cells that differ, in the training set or the test set."""
-        before = column_of((data.test if self.test else data.train).features, self.column).values
-        after = self._changed(before)
-        both_missing = np.array([a != a and b != b for a, b in zip(before.tolist(), after.tolist(), strict=True)])
-        return int(((before != after) & ~both_missing).sum())
-
-    def _set(self, rows: LabelledSet) -> LabelledSet:
-        values = self._changed(column_of(rows.features, self.column).values)
-        return LabelledSet(changed_column(rows.features, self.column, values), rows.codes)
-
-    def _changed(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        new = self._new(values)
-        if self.rows is None:
-            return new
-        chosen = np.zeros(len(values), dtype=bool)
-        chosen[self.rows] = True
-        return np.where(chosen, new, values)
-
-
-@dataclass(frozen=True, eq=False)
-class Rescale(_OfColumn):
-    """A column in another unit: every value times ``factor``."""
-
-    factor: float = 1.0
-
-    def _new(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        return np.asarray(values * self.factor)
-
-
-@dataclass(frozen=True, eq=False)
-class Shift(_OfColumn):
-    """A column with another zero: ``by`` is added to every value."""
-
-    by: float = 0.0
-
-    def _new(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        return np.asarray(values + self.by)
-
-
-@dataclass(frozen=True, eq=False)
-class Mask(_OfColumn):
-    """A code that stands for no value, such as -999, becomes a missing one, or ``fill``."""
-
-    code: float = 0.0
-    fill: float = float("nan")
-
-    def _new(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        return np.where(values == self.code, self.fill, values.astype(np.float64))
-
-
-@dataclass(frozen=True, eq=False)
-class Blank(Change):
-    """A column that says nothing any more: one value, the median or the most frequent one, in every set."""
-
-    column: str
-
-    def applied(self, data: Data) -> Data:
-        """With that value everywhere."""
-        values = column_of(data.train.features, self.column).values
-        value = _usual(values)
-        parts = {"train": data.train, "test": data.test, "validation": data.validation}
-        filled: dict[str, Any] = {
-            name: LabelledSet(
-                changed_column(each.features, self.column, np.full(len(each), value, dtype=values.dtype)), each.codes
-            )
-            for name, each in parts.items()
-            if each is not None
-        }
-        return replace(data, **filled)
-
-    def count(self, data: Data) -> int:
-        """Cells of the training set that differ."""
-        values = column_of(data.train.features, self.column).values
-        if values.dtype.kind in "fiu":
-            return int((values != _usual(values)).sum())
-        usual = str(_usual(values))  # by their text: what stands for no value in pandas cannot be compared
-        return sum(str(each) != usual for each in values.tolist())
-
-
-def _usual(values: npt.NDArray[Any]) -> Any:
-    if values.dtype.kind in "fiu":
-        there = values[np.isfinite(values)]
-        return np.median(there).astype(values.dtype) if len(there) else values.dtype.type(0)
-    texts = [str(each) for each in values.tolist()]
-    most = max(set(texts), key=texts.count) if len(texts) < 1000 else Counter(texts).most_common(1)[0][0]
-    return values[texts.index(most)]
-
-
-@dataclass(frozen=True, eq=False)
-class Swap(Change):
-    """Two columns change places, in the test set and the validation set."""
-
-    one: str
-    other: str
-
-    def applied(self, data: Data) -> Data:
-        """With the values of each under the name of the other."""
-        validation = None if data.validation is None else self._set(data.validation)
-        return replace(data, test=self._set(data.test), validation=validation)
-
-    def count(self, data: Data) -> int:
-        """Cells of the test set that differ."""
-        one, other = (column_of(data.test.features, name).values for name in (self.one, self.other))
-        return 2 * int((one != other).sum())
-
-    def _set(self, rows: LabelledSet) -> LabelledSet:
-        one, other = (column_of(rows.features, name).values for name in (self.one, self.other))
-        table = changed_column(rows.features, self.one, other)
-        return LabelledSet(changed_column(table, self.other, one), rows.codes)
 
 
 NOTHING = Relabel(np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp))
