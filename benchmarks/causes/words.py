@@ -16,11 +16,23 @@ diagnosis.suspect_tests  # test labels that are probably wrong
 
 Causes have an order: the one whose repair raises the log likelihood of the test rows most comes first (`evidence`, in
 nats; `share` is the part of the test log loss). A cause is `proved` if the learner, trained on the repaired rows, gains
-clearly, and more than by the same change to another column or to other rows. `causes="labels"` asks about training
-labels only.
+clearly, and more than by its control: the same change to another column, by chance, or to as many other rows
+(`control`, in nats). Where there is no other column nothing is proved, and tables say "no control". `causes="labels"`
+asks about training labels only.
 
 What the rows show comes first. It is repaired, one cause at a time, and then labels are weighed: a column in another
 unit makes many labels look wrong.
+
+A repair can be written, into the table that is at fault, and into no other cell:
+
+```python
+diagnosis.repaired_table("unit", test=True)      # the test rows, in the right unit; trace=True adds was_…
+```
+
+On the command line that is `psi apply psi-run --cause unit --tests -o fixed_test.csv`, without `--tests` for training
+rows. `unit` is rescaled, a `missing_code` made missing, `swapped_columns` get their names back, copies of rows are left
+out (`duplicates`), classes are spelled in one way (`label_spelling`), and a `leak` or `dead_column` gets one value. If
+the file is as it was, its other cells stay as they are written. `--trace` adds a column `was_…` for each that differs.
 
 ## The causes
 """
@@ -48,7 +60,7 @@ CAUSES = (
     ),
     (
         "missing_code",
-        "A value such as -999 stands for no value; or cells are missing in one set only.",
+        'A value such as -999 or "unknown" stands for no value; or cells are missing in one set only.',
         "The value is frequent in one set and rare in the other, and lies apart from all other values.",
         "Make it a missing value, or find out why cells are missing.",
     ),

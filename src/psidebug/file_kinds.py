@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Literal
 
 import pyarrow as pa
@@ -11,6 +12,8 @@ PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2", b"\x0
 ARROW_FILE, ARROW_STREAM = b"ARROW1", b"\xff\xff\xff\xff"
 
 DELIMITERS = (",", ";", "\t", "|")
+LOOKED_AT = 65_536
+"""Characters that tell the delimiter and the decimal mark."""
 
 Kind = Literal["parquet", "arrow", "jsonl", "csv"]
 
@@ -34,6 +37,14 @@ def kind_of_content(content: bytes) -> Kind:
         return "arrow"
     start = content[:4096].lstrip(b"\xff\xfe\xef\xbb\xbf\0 \t\r\n")
     return "jsonl" if start.startswith(b"{") else "csv"
+
+
+def decimal_mark(text: str, delimiter: str) -> str:
+    """A comma if it is between digits more often than a point is, and is not the delimiter; the start tells."""
+    if delimiter == ",":
+        return "."
+    commas, points = (len(re.findall(rf"\d{mark}\d", text[:LOOKED_AT])) for mark in (",", r"\."))
+    return "," if commas > points else "."
 
 
 def typed_table(content: bytes, kind: str) -> Any:

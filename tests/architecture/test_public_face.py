@@ -26,7 +26,7 @@ SLICE_COLUMNS = [
     "condition", "given", "rows", "suspects", "ps", "z", "p_value", "corrected", "gain", "test_error",
     "elsewhere", "said",
 ]  # fmt: skip
-CAUSE_COLUMNS = ["cause", "where", "evidence", "share", "proved", "advice", "said"]
+CAUSE_COLUMNS = ["cause", "where", "evidence", "share", "proved", "advice", "said", "control"]
 SUSPECT_TEST_COLUMNS = ["row", "given", "proposed", "p_wrong", "why"]
 EXPLANATION_COLUMNS = ["explanation", "evidence", "charge", "corrected", "gain", "gain_error", "proved"]
 
@@ -95,8 +95,8 @@ DIAGNOSIS = {
         "annotators", "answers", "ask_again", "cause", "causes", "checks",
         "controls", "corrected", "correction", "curve", "explained", "explanations", "fidelity", "findings", "found",
         "later", "notes", "nothing_to_debug", "order", "p_wrong", "prior", "proposed", "repaired_labels",
-        "repaired_model", "repaired_weights", "repairs", "settings", "slices", "spec", "suspect_tests", "suspects",
-        "threshold_curve", "verdict",
+        "repaired_model", "repaired_table", "repaired_weights", "repairs", "settings", "slices", "spec", "suspect_tests",
+        "suspects", "threshold_curve", "verdict",
     },
     "what it is about": {"data", "display", "test_metadata"},
     "who found it": {"estimates", "graybox", "hypotheses", "live", "session", "symptom", "task", "tried"},

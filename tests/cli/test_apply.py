@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from psidebug.errors import OutputError
-from psidebug.exports.cells import Relabelling, relabelled_table
+from psidebug.exports.cells import NewCells, changed_file
 from psidebug.store import Run, load_run
 from tests.cli.folder import people, psi, spoiled
 
@@ -219,9 +219,9 @@ def test_a_label_that_no_row_has_must_fit_the_column() -> None:
     pq.write_table(pa.table({"label": pa.array([0, 1], pa.int8())}), sink)
     content = sink.getvalue().to_pybytes()
     fits, too_large = (
-        Relabelling({"label": "label"}, np.array([0, 1]), {0: None}, {0: label}, {}) for label in (100, 300)
+        NewCells(["label"], "label", np.array([0, 1]), cells={"label": {0: label}}) for label in (100, 300)
     )
-    fixed = relabelled_table(content, "parquet", fits)
+    fixed = changed_file(content, "parquet", fits)
     assert pq.read_table(pa.BufferReader(fixed)).equals(pa.table({"label": pa.array([100, 1], pa.int8())}))
     with pytest.raises(OutputError, match="the label 300: it does not fit the column 'label', which holds int8"):
-        relabelled_table(content, "parquet", too_large)
+        changed_file(content, "parquet", too_large)

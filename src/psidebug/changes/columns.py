@@ -25,6 +25,16 @@ class _OfColumn(Change):
     rows: Positions | None = None
     """Positions of the rows that it concerns; None if all."""
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """That one."""
+        return (self.column,)
+
+    @property
+    def of_test(self) -> bool:
+        """As is said."""
+        return self.test
+
     @abstractmethod
     def _new(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]: ...
 
@@ -113,6 +123,11 @@ class Blank(Change):
 
     column: str
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """That one."""
+        return (self.column,)
+
     def applied(self, data: Data) -> Data:
         """With that value everywhere."""
         values = column_of(data.train.features, self.column).values
@@ -153,9 +168,14 @@ class Swap(Change):
     other: str
 
     @property
-    def column(self) -> str:
-        """The first of them."""
-        return self.one
+    def columns(self) -> tuple[str, ...]:
+        """Both."""
+        return self.one, self.other
+
+    @property
+    def of_test(self) -> bool:
+        """It is."""
+        return True
 
     def applied(self, data: Data) -> Data:
         """With the values of each under the name of the other."""

@@ -27,6 +27,11 @@ class Change(ABC):
     keeps_features: ClassVar[bool] = False
     """Whether the training rows stay as they are, with other labels or weights."""
 
+    @property
+    def of_test(self) -> bool:
+        """Whether it is the test rows that it changes, and not training."""
+        return False
+
     @abstractmethod
     def applied(self, data: Data) -> Data:
         """The data after the change; the given ones stay as they are."""
@@ -34,6 +39,11 @@ class Change(ABC):
     @abstractmethod
     def count(self, data: Data) -> int:
         """How many labels, rows, weights or cells of the training set it makes different."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Those whose cells it makes different."""
+        return ()
 
     @property
     def key(self) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -112,13 +113,13 @@ def _show(output: Output, effect: Controls) -> None:
     "causes",
     metavar="NAME",
     multiple=True,
-    help="Repair this in the training rows, as 'psi debug' named it (unit, missing_code, duplicates, …), not labels.",
+    help="Repair this in the rows, as 'psi debug' named it (unit, missing_code, duplicates, …), not labels.",
 )
 @tests_option
+@click.option("--overwrite", cls=FlagOnly, is_flag=True, help="Allow the output to replace the training or test file.")
 @click.option(
-    "--overwrite", cls=FlagOnly, is_flag=True, help="Allow the output to replace the training or the test file."
+    "--trace", is_flag=True, help="Add columns: given, corrected, verdict, reviewer, time; or was_…, by cause."
 )
-@click.option("--trace", is_flag=True, help="Add columns: given, corrected, verdict, reviewer, time.")
 @click.option("--weights", is_flag=True, help="Add a column weight: how likely each label is right, to train with.")
 def apply(
     output: Output,
@@ -134,11 +135,11 @@ def apply(
     trace: bool,
     weights: bool,
 ) -> None:
-    """Write the training data with corrected labels.
+    """Write the training data with corrected labels, or with another cause repaired.
 
-    If the training file is unchanged and the output has its format, only labels differ. Otherwise the columns and their
-    order stay, but types and spellings of values may differ. With --tests and --reviewed or --top: the test data with
-    corrected labels, in the same way.
+    If the file is unchanged and the output has its format, only labels differ, or the cells that the cause concerns.
+    Otherwise the columns and their order stay, but types and spellings of values may differ. With --tests: the test data,
+    with labels of --reviewed or --top corrected, or with causes repaired.
     """
     from psidebug.exports.corrected import corrected_file
     from psidebug.exports.table_files import kind_of, write_content
@@ -151,19 +152,19 @@ def apply(
     if not piped:
         check_place(target)
     found = load_run(run)
-    if not (piped or overwrite) and _is_training_file(target, found):
+    if not (piped or overwrite) and (which := _own_file(target, found)) is not None:
         raise click.UsageError(
-            f"{target} is the training file itself: choose another name, or --overwrite to lose the given labels."
+            f"{target} is the {which} file itself: choose another name, or --overwrite to lose what was given."
         )
-    if tests:
+    if tests and not causes:
         apply_tests(
-            output, found, target, kind, reviewed=reviewed, top=top, overwrite=overwrite, trace=trace,
-            refused={"verified": verified, "cause": causes or None, "weights": weights},
+            output, found, target, kind, reviewed=reviewed, top=top, trace=trace,
+            refused={"verified": verified, "weights": weights},
         )  # fmt: skip
         return
     if causes:
-        _check_one(verified=verified, reviewed=reviewed, top=top, cause=causes)
-        _apply_causes(output, found, causes, target, kind, trace=trace)
+        _check_one(verified=verified, reviewed=reviewed, top=top, weights=weights, cause=causes)
+        _apply_causes(output, found, causes, target, kind, test=tests, trace=trace)
         return
     if reviewed:
         decisions = _verdicts(found)
@@ -173,10 +174,7 @@ def apply(
     if remark is not None:
         output.remark(remark)
     if piped:
-        try:
-            click.echo(content.decode("utf-8"), nl=False)
-        except UnicodeDecodeError:
-            click.echo(content, nl=False)
+        _echo(content)
         return
     write_content(content, target)
     findings = found.findings
@@ -186,28 +184,42 @@ def apply(
     wrote(output, target, said, rows=rows, corrected=corrected)
 
 
-def _apply_causes(output: Output, run: Run, causes: tuple[str, ...], target: Path, kind: str, *, trace: bool) -> None:
-    """Write the training rows with these repairs, and nothing else changed."""
-    from psidebug.diagnosis.repaired_rows import repaired_training_rows
-    from psidebug.exports.table_files import encoded, write_content
+def _apply_causes(
+    output: Output, run: Run, causes: tuple[str, ...], target: Path, kind: str, *, test: bool, trace: bool
+) -> None:
+    """Write the training or test rows with these repairs, and nothing else changed."""
+    from psidebug.exports.repaired import repair_of, repaired_file
+    from psidebug.exports.table_files import write_content
 
-    table, cells, dropped = repaired_training_rows(run.findings, run.data, causes, trace=trace)
-    content = encoded(table, kind)
+    repair = repair_of(run.findings, run.data, causes, test=test)
+    content, remark = repaired_file(run.findings, run.data, repair, kind, trace=trace)
+    if remark is not None:
+        output.remark(remark)
     if str(target) == "-":
-        click.echo(content if kind in ("parquet", "arrow") else content.decode("utf-8"), nl=False)
+        _echo(content)
         return
     write_content(content, target)
+    cells, dropped = repair.count, len(repair.dropped)
     said = f"{counted(cells, 'cell')} changed, {counted(dropped, 'row')} dropped; written to {target}"
-    wrote(output, target, said, rows=table.num_rows, cells=cells, dropped=dropped)
+    wrote(output, target, said, rows=len(repair.given) - dropped, cells=cells, dropped=dropped)
 
 
-def _is_training_file(target: Path, run: Run) -> bool:
-    """Whether the run was made from this very file, under whatever name."""
-    path = run.findings.origin.source.get("path")
+def _echo(content: bytes) -> None:
+    """As text, where it is."""
     try:
-        return path is not None and target.samefile(path)
-    except OSError:  # one of them is not there
-        return False
+        click.echo(content.decode("utf-8"), nl=False)
+    except UnicodeDecodeError:
+        click.echo(content, nl=False)
+
+
+def _own_file(target: Path, run: Run) -> str | None:
+    """Whether the run was made from this very file, under whatever name, and which it is."""
+    for which, name in (("training", "path"), ("test", "test_path")):
+        path = run.findings.origin.source.get(name)
+        with suppress(OSError):  # one of them is not there
+            if path is not None and target.samefile(path):
+                return which
+    return None
 
 
 def _check_one(**options: Any) -> None:

@@ -225,17 +225,18 @@ def _show(output: Output, found: Diagnosis, inputs: Inputs, run: Path, report: P
         output.result(findings.as_data(found) | more)
         return
     findings.show(output.console, found, built=inputs.built)
-    findings.show_next(output.console, found, run=run, report=report, fixed=fixed_like(inputs.train.name))
+    fixed = {"fixed": fixed_like(inputs.train.name), "fixed_test": fixed_like(inputs.test.name, "fixed_test")}
+    findings.show_next(output.console, found, run=run, report=report, **fixed)
 
 
-def fixed_like(name: str) -> str:
-    """A name for the corrected file, in the format of the training file; CSV where its name says none."""
+def fixed_like(name: str, called: str = "fixed") -> str:
+    """A name for a corrected file, in the format of the given one; CSV where its name says none."""
     from psidebug.exports.table_files import kind_of
 
     lower = name.lower()
     try:
         kind_of(lower)
     except OutputError:
-        return "fixed.csv"
+        return f"{called}.csv"
     packed = ".gz" if lower.endswith(".gz") else ""
-    return f"fixed{Path(lower.removesuffix(packed)).suffix}{packed}"
+    return f"{called}{Path(lower.removesuffix(packed)).suffix}{packed}"

@@ -13,6 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from psidebug.changes import Blank
 from psidebug.cli.tables import counted, records
 from psidebug.findings.about_tests import error_without_suspects
 from psidebug.findings.answers import Answers
@@ -55,7 +56,7 @@ def show(console: Console, found: Answers, *, built: Sequence[str]) -> None:
     _show_repairs(console, found)
 
 
-def show_next(console: Console, found: Answers, *, run: Path, report: Path | None, fixed: str) -> None:
+def show_next(console: Console, found: Answers, *, run: Path, report: Path | None, fixed: str, fixed_test: str) -> None:
     """Where the run is, and the commands that go on from it."""
     place = quote(str(run))
     heading(console, f"The run is in {run}." if report is None else f"The run is in {run}, the page is {report}.")
@@ -63,6 +64,12 @@ def show_next(console: Console, found: Answers, *, run: Path, report: Path | Non
     steps = [] if found.nothing_to_debug else [(f"psi review {place}", f"look at the {looked_at} in a browser")]
     if report is None:
         steps.insert(0, (f"psi report {place} -o report.html", "show it to others"))
+    changes = [(each.cause, each.change) for each in found.found.causes if not isinstance(each.change, Blank)]
+    for cause, test in dict.fromkeys((cause, each.of_test) for cause, each in changes if each is not None):
+        rows, flag, file = ("test", " --tests", fixed_test) if test else ("training", "", fixed)
+        steps.append(
+            (f"psi apply {place} --cause {cause}{flag} -o {file}", f"write the {rows} data with that repaired")
+        )
     if found.corrected:
         steps.append((f"psi apply {place} -o {fixed}", "write the training data with the corrected labels"))
     console.print(table_of([(Text(command, style="bold"), what) for command, what in steps]))

@@ -23,7 +23,6 @@ def apply_tests(
     *,
     reviewed: bool,
     top: int | None,
-    overwrite: bool,
     trace: bool,
     refused: Mapping[str, Any],
 ) -> None:
@@ -38,10 +37,6 @@ def apply_tests(
         if value:
             raise click.UsageError(f"--tests and --{name} do not go together: --{name} is about the training data.")
     piped, findings = str(target) == "-", run.findings
-    if not (piped or overwrite) and _is_test_file(target, run):
-        raise click.UsageError(
-            f"{target} is the test file itself: choose another name, or --overwrite to lose the given labels."
-        )
     suspects = 0 if findings.suspect_tests is None else len(findings.suspect_tests.rows)
     if not reviewed and top is None:
         all_of_them = f" (--top {suspects} takes all)" if suspects else ""
@@ -63,14 +58,6 @@ def apply_tests(
     corrected = sum(getattr(each, "label", each) != given[place] for place, each in made.items())
     said = f"{corrected} of {counted(rows, 'test label')} corrected; written to {target}"
     wrote(output, target, said, rows=rows, corrected=corrected)
-
-
-def _is_test_file(target: Path, run: Run) -> bool:
-    path = run.findings.origin.source.get("test_path")
-    try:
-        return path is not None and target.samefile(path)
-    except OSError:  # one of them is not there
-        return False
 
 
 def _decided(run: Run) -> dict[int, Any]:

@@ -22,10 +22,11 @@ from psidebug.diagnosis.session import Session, reopened, settled
 from psidebug.diagnosis.who_errs import annotator_findings
 from psidebug.errors import NotMisclassified, UnknownOption
 from psidebug.evidence.hypotheses import Hypothesis
+from psidebug.exports.repaired import repaired_table
 from psidebug.findings.answers import Answers
 from psidebug.findings.effects import Controls, Verification
 from psidebug.findings.findings import Causes, Findings, FoundRepair
-from psidebug.findings.frames import repairs_frame
+from psidebug.findings.frames import in_library, repairs_frame
 from psidebug.graybox.protocol import GrayBox
 from psidebug.inference.estimates import Estimates
 from psidebug.spec import Spec
@@ -109,6 +110,15 @@ class Diagnosis(Answers):
         array keeps its type; anything else becomes a numpy array.
         """
         return self.data.labels_like_given(self.found.labels.repaired)
+
+    def repaired_table(self, *causes: str, test: bool = False, trace: bool = False) -> Any:
+        """The training rows, or the ``test`` rows, with these of the :attr:`causes` repaired and nothing else changed.
+
+        A data frame with the columns as they came: ids, features, metadata, the label. ``trace`` adds a column
+        ``was_…`` for each that differs, and ``was_row``, the position, if rows are left out.
+        """
+        table = repaired_table(self.found, self.data, causes, test=test, trace=trace)
+        return in_library(table, self.found.frames)
 
     @property
     def repaired_weights(self) -> npt.NDArray[np.float64]:

@@ -49,7 +49,7 @@ def with_causes(came: Task, repaired: Task, found: Findings) -> str:
     else:
         share = f", which makes up {first.share:.0%} of the log loss" if first.share >= 0.005 else ""
         said = f"{_bugs(wrong, len(came.bugs))}, and the best explanation is: {first.said}{share}. {first.advice}"
-        if any(getattr(each, "column", None) == first.column for each in found.changes):
+        if any(first.column in each.columns for each in found.changes):
             left = int((repaired.predicted != repaired.test.codes).sum())
             said += f" With that repaired, {counted(left, 'test point')} {'is' if left == 1 else 'are'} misclassified."
         if found.correction is not None:

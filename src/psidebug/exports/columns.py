@@ -18,10 +18,10 @@ Columns = dict[str, Any]
 """Arrow arrays by name."""
 
 
-def own_columns(data: Data) -> Columns:
+def own_columns(data: Data, *, test: bool = False) -> Columns:
     """Features and metadata by name, features first; none of a sparse matrix, whose columns have no names."""
     found: Columns = {}
-    for own in (data.train.features, data.metadata):
+    for own in (data.test.features, data.test_metadata) if test else (data.train.features, data.metadata):
         if own is not None and not sp.issparse(own):
             table, form = stored(own)
             notes = form.get("columns", [{}] * table.num_columns)

@@ -13,12 +13,14 @@ import numpy as np
 import pyarrow as pa
 
 from psidebug.errors import UnknownRow
-from psidebug.exports.cells import OtherRows, Relabelling, relabelled_table, relabelled_text
+from psidebug.exports.cells import NewCells, OtherRows, changed_file
 from psidebug.exports.columns import array_of_values, free_name, labels_of, own_columns
 from psidebug.exports.table_files import encoded
+from psidebug.exports.text_cells import changed_text
 from psidebug.file_kinds import kind_of_content, unpacked
 from psidebug.findings.findings import Findings
 from psidebug.task.data import Data
+from psidebug.task.labels import Codes
 
 NAMES = {"csv": "CSV", "jsonl": "JSON lines", "parquet": "Parquet", "arrow": "Arrow"}
 
@@ -47,10 +49,10 @@ def corrected_table(
     ``psi_given`` … if the user has columns of these names.
     """
     codes, made = decided(findings, decisions)
-    columns = _in_order(findings, data, labels_of(findings, codes))
+    columns, _ = own_table(findings, data, codes)
     given = labels_of(findings, findings.labels.given)
     added = added_columns(findings, data, codes, made, columns, trace=trace, weights=weights)
-    return pa.table(columns | {name: given if each is None else each for name, each in added.items()})
+    return pa.table(columns | {name: given if isinstance(each, str) else each for name, each in added.items()})
 
 
 def decided(findings: Findings, decisions: Mapping[int, Any]) -> tuple[Any, dict[int, Decision]]:
@@ -66,17 +68,19 @@ def decided(findings: Findings, decisions: Mapping[int, Any]) -> tuple[Any, dict
     return codes, made
 
 
-def _in_order(findings: Findings, data: Data, labels: Any) -> dict[str, Any]:
+def own_table(findings: Findings, data: Data, codes: Codes, *, test: bool = False) -> tuple[dict[str, Any], str]:
+    """The run's copy of the training or test rows with these labels, as in the file, and the name of the label."""
     source = findings.origin.source
-    label, row = source.get("label") or "label", source.get("id")
-    columns, ids = own_columns(data), findings.labels.rows.tolist()
-    if row is not None or ids != list(range(len(ids))):  # more than positions
+    row, rows = source.get("id"), findings.predictions.rows if test else findings.labels.rows
+    columns, ids = own_columns(data, test=test), rows.tolist()
+    if ids != list(range(len(ids))) or (row is not None and (findings.predictions.ids is not None or not test)):
         name = row or free_name("row", columns)
         columns.pop(name, None)
         columns = {name: array_of_values(ids), **columns}
-    columns[label if source else free_name(label, columns)] = labels
-    order = [name for name in source.get("columns") or [] if name in columns]
-    return {name: columns[name] for name in [*order, *(each for each in columns if each not in order)]}
+    label = source.get("label") or "label" if source else free_name("label", columns)
+    columns[label] = labels_of(findings, codes)
+    order = [name for name in source.get("test_columns" if test else "columns") or [] if name in columns]
+    return {name: columns[name] for name in [*order, *(each for each in columns if each not in order)]}, label
 
 
 def added_columns(
@@ -89,7 +93,7 @@ def added_columns(
     trace: bool,
     weights: bool,
 ) -> dict[str, Any]:
-    """The columns of the trace, and weights, with names not among ``names``; None stands for the given labels."""
+    """The columns of the trace, and weights, with names not among ``names``; a text stands for the label column."""
 
     def told(name: str) -> Any:
         values = [getattr(made[place], name) if place in made else None for place in range(len(codes))]
@@ -97,7 +101,10 @@ def added_columns(
 
     added: dict[str, Any] = {}
     if trace:
-        added = {"given": None, "corrected": pa.array(codes != findings.labels.given)}
+        added = {
+            "given": findings.origin.source.get("label", "label"),
+            "corrected": pa.array(codes != findings.labels.given),
+        }
         added |= {name: told(name) for name in ("verdict", "reviewer", "time")}
     if weights:
         right = findings.labels.right(codes)
@@ -120,7 +127,7 @@ def corrected_file(
     If the training file is unchanged and of this kind, only its label cells are replaced. Otherwise the table is the
     run's own copy, :func:`corrected_table`, and the remark says why.
     """
-    content, why = training_file(findings, kind)
+    content, why = source_file(findings, kind)
     if content is not None:
         codes, made = decided(findings, decisions)
         names = findings.origin.source["columns"]
@@ -129,37 +136,51 @@ def corrected_file(
             return _relabelled(findings, content, kind, codes, added), None
         except OtherRows:
             why = f"the rows of {findings.origin.source['train']} could not be matched to those of the run"
-    remark = why and f"{why}; written from the run's copy, so types and spellings of values may differ"
-    return encoded(corrected_table(findings, data, decisions, trace=trace, weights=weights), kind), remark
+    return encoded(corrected_table(findings, data, decisions, trace=trace, weights=weights), kind), from_copy(why)
 
 
-def training_file(findings: Findings, kind: str) -> tuple[bytes | None, str | None]:
-    """The training file, unpacked, if it has this kind and its old sha256; else None, and why if there was a file."""
-    source = findings.origin.source
-    if "train" not in source:  # the data came from Python
+def from_copy(why: str | None) -> str | None:
+    """What is said of a table that is not the file itself, if there was a file."""
+    return why and f"{why}; written from the run's copy, so types and spellings of values may differ"
+
+
+def source_file(findings: Findings, kind: str, *, test: bool = False) -> tuple[bytes | None, str | None]:
+    """The training or test file, unpacked, if it is of this kind and as it was; else None, and why if there was one."""
+    source, what, of = findings.origin.source, "test" if test else "training", "test_" if test else ""
+    name, path = source.get("test" if test else "train"), source.get(f"{of}path")
+    if name is None:  # the data came from Python
         return None, None
-    name, path = source["train"], source.get("path")
     if path is None:
-        return None, "the run names no training file" if name != "stdin" else "the training data came from stdin"
+        return None, f"the run names no {what} file" if name != "stdin" else f"the {what} data came from stdin"
     try:
         content = Path(path).read_bytes() if Path(path).is_file() else None
     except (OSError, ValueError):
         content = None
     if content is None:
-        return None, f"the training file {path} is gone"
-    if hashlib.sha256(content).hexdigest() != source.get("sha256"):
-        return None, f"the training file {path} has changed"
+        return None, f"the {what} file {path} is gone"
+    if hashlib.sha256(content).hexdigest() != source.get(f"{of}sha256"):
+        return None, f"the {what} file {path} has changed"
     content = unpacked(content)
     found = kind_of_content(content)
     return (content, None) if found == kind else (None, f"{name} is {NAMES[found]}, not {NAMES[kind]}")
 
 
 def _relabelled(findings: Findings, content: bytes, kind: str, codes: Any, added: Mapping[str, Any]) -> bytes:
-    """Each corrected row gets the label cell of the first row with that label: written as the file writes it."""
     source, given = findings.origin.source, findings.labels.given
+    donors, labels = label_cells(findings, codes)
+    cells = {source["label"]: labels} if labels else {}
+    return with_new_cells(content, kind, NewCells(source["columns"], source["label"], given, donors, cells, added))
+
+
+def label_cells(findings: Findings, codes: Codes) -> tuple[dict[int, int], dict[int, Any]]:
+    """Rows that get the label cell of the first row with that label, written as the file writes it; else labels."""
+    given = findings.labels.given
     first = {int(code): int(place) for code, place in zip(*np.unique(given, return_index=True), strict=True)}
-    changed = np.flatnonzero(codes != given).tolist()
-    donors = {place: first.get(int(codes[place])) for place in changed}
-    labels = {place: findings.encoding.classes[codes[place]] for place in changed if donors[place] is None}
-    replace = relabelled_table if kind in ("parquet", "arrow") else relabelled_text
-    return replace(content, kind, Relabelling(source, given, donors, labels, added))
+    changed = {int(place): int(codes[place]) for place in np.flatnonzero(codes != given)}
+    donors = {place: first[code] for place, code in changed.items() if code in first}
+    return donors, {place: findings.encoding.classes[code] for place, code in changed.items() if code not in first}
+
+
+def with_new_cells(content: bytes, kind: str, new: NewCells) -> bytes:
+    """A file of this kind with other cells; :class:`OtherRows` if its rows are not those of the run."""
+    return (changed_file if kind in ("parquet", "arrow") else changed_text)(content, kind, new)

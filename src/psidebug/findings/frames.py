@@ -181,6 +181,14 @@ def _columns(values: Sequence[Any], kind: type) -> dict[str, Any]:
     return {name: np.array([getattr(each, name) for each in values], dtype=dtype) for name, dtype in plain.items()}
 
 
+def in_library(table: Any, library: str) -> Any:
+    """An Arrow table as a data frame of this library, if it is installed."""
+    if importlib.util.find_spec(library) is None:
+        return table
+    backend: Any = library
+    return nw.from_arrow(table, backend=backend).to_native()
+
+
 def _frame(columns: Mapping[str, Any], library: str) -> Any:
     """In this library; in pyarrow where it is not installed."""
     if importlib.util.find_spec(library) is None:

@@ -113,6 +113,7 @@ def inputs_from(
         "label": roles.label,
         "id": roles.id,
         "columns": table.column_names,
+        "test_columns": parts[1].table.column_names,
         "text": texts[0] if texts and not _takes_texts(made) else None,
         "image": roles.image,
         "ignored": list(roles.ignored),
@@ -166,7 +167,7 @@ def _like(column: Any, labels: Sequence[Any]) -> list[Any]:
 
 
 def _place_of(file: File) -> dict[str, str]:
-    """Path and sha256 of a file, to correct labels in the file itself; nothing for a stream."""
+    """Path and sha256 of a file, to correct cells in the file itself; nothing for a stream."""
     path = Path(file)
     if str(path) == "-" or not path.is_file():
         return {}

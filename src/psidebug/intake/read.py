@@ -17,7 +17,7 @@ import pyarrow.csv
 import pyarrow.json
 
 from psidebug.errors import UnreadableTable
-from psidebug.file_kinds import DELIMITERS, codec_of, kind_of_content, typed_table, unpacked
+from psidebug.file_kinds import DELIMITERS, LOOKED_AT, codec_of, decimal_mark, kind_of_content, typed_table, unpacked
 from psidebug.intake.types import plain_types
 
 FOREIGN = {
@@ -35,8 +35,6 @@ MIXED = re.compile(
 )
 """pyarrow's message where JSON lines disagree about a column."""
 KINDS = {"number": "numbers", "string": "text", "boolean": "true and false", "array": "lists", "object": "records"}
-LOOKED_AT = 65_536
-"""Characters that tell the delimiter and the decimal mark."""
 
 
 def read_table(path: str | PathLike[str], *, as_text: Sequence[str] = ()) -> Any:
@@ -116,7 +114,7 @@ def _delimited(text: bytes, name: str, as_text: Sequence[str]) -> Any:
         ),
         convert_options=pa.csv.ConvertOptions(
             strings_can_be_null=True,
-            decimal_point=_decimal_mark(start, delimiter),
+            decimal_point=decimal_mark(start, delimiter),
             timestamp_parsers=[pa.csv.ISO8601],  # other ways to write dates: psidebug.intake.types
             column_types=dict.fromkeys(as_text, pa.string()),
         ),
@@ -124,14 +122,6 @@ def _delimited(text: bytes, name: str, as_text: Sequence[str]) -> Any:
     if ragged:
         raise _ragged(ragged[0], name)
     return table
-
-
-def _decimal_mark(start: str, delimiter: str) -> str:
-    """A comma if it is between digits more often than a point is, and is not the delimiter."""
-    if delimiter == ",":
-        return "."
-    commas, points = (len(re.findall(rf"\d{mark}\d", start)) for mark in (",", r"\."))
-    return "," if commas > points else "."
 
 
 def _ragged(row: Any, name: str) -> UnreadableTable:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from psidebug.exports.corrected import NAMES, Decision, corrected_file, training_file
+from psidebug.exports.corrected import NAMES, Decision, corrected_file, source_file
 from psidebug.exports.of_tests import corrected_test_file, label_studio_tasks_of_tests
 from psidebug.exports.suspects import label_studio_config, label_studio_tasks
 from psidebug.findings.about_tests import about_tests
@@ -112,7 +112,7 @@ def offers(desk: Desk) -> list[dict[str, str | None]]:
 
     A ``remark`` says why more than labels may differ from the training file.
     """
-    own = next((kind for kind in NAMES if training_file(desk.findings, kind)[0] is not None), None)
+    own = next((kind for kind in NAMES if source_file(desk.findings, kind)[0] is not None), None)
     with desk.lock:
         has_tests = desk.has_tests
     found = []
