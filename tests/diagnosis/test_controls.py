@@ -100,8 +100,8 @@ def test_proved_is_what_gains_more_than_its_control(control: Any, proved: bool, 
     assert found.control == (None if control is None else control.gain)
 
 
-def seen_in(rows: Rows) -> tuple[FoundCause, ...]:
-    return repaired_rows(Task.of(learner(), *rows.parts, seed=0), lambda *_: None).causes
+def seen_in(rows: Rows, **more: Any) -> tuple[FoundCause, ...]:
+    return repaired_rows(Task.of(learner(), *rows.parts, seed=0, **more), lambda *_: None).causes
 
 
 @pytest.mark.parametrize("side", ["training", "test"])
@@ -128,3 +128,25 @@ def test_swapped_columns_and_codes_have_controls() -> None:
     assert coded.control is not None
     assert isinstance(coded.change, Mask)
     assert np.isnan(coded.change.fill), "what is written is a missing value: nothing is made up"
+
+
+@pytest.mark.parametrize("cause", ["unit", "swapped_columns"])
+@pytest.mark.parametrize("shared", [False, True])
+def test_validation_rows_are_repaired_only_if_they_share_the_fault(cause: str, shared: bool) -> None:
+    """Else they would veto the repair, which spoils them."""
+
+    def spoiled(X: pd.DataFrame) -> pd.DataFrame:
+        return X.assign(weight=X["weight"] * 1000) if cause == "unit" else X.assign(weight=X["age"], age=X["weight"])
+
+    clean, apart = parcels(0), parcels(5)
+    rows = clean.with_features("test", spoiled(clean.X_test))
+    X = spoiled(apart.X_test) if shared else apart.X_test
+    seen = seen_in(rows, X_validation=X, y_validation=apart.y_test)
+    found = next(each for each in seen if each.cause == cause)
+    assert found.proved
+    if cause == "swapped_columns":
+        assert isinstance(found.change, Swap)
+        assert found.change.validation == shared
+    elif not shared:
+        assert isinstance(found.change, Rescale)
+        assert (found.change.test, found.change.validation) == (True, False)

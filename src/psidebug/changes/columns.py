@@ -24,6 +24,8 @@ class _OfColumn(Change):
 
     rows: Positions | None = None
     """Positions of the rows that it concerns; None if all."""
+    validation: bool = True
+    """Whether validation rows share the fault of the test rows, as rows from the same source do."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -43,7 +45,9 @@ class _OfColumn(Change):
         if not self.test:
             return replace(data, train=self._set(data.train))
         validation = data.validation
-        if validation is not None and self.rows is None:  # rows of the test set are no rows of this one
+        if (
+            validation is not None and self.validation and self.rows is None
+        ):  # rows of the test set are no rows of this one
             validation = self._set(validation)
         return replace(data, test=self._set(data.test), validation=validation)
 
@@ -166,6 +170,8 @@ class Swap(Change):
 
     one: str
     other: str
+    validation: bool = True
+    """Whether validation rows share the fault of the test rows."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -179,7 +185,9 @@ class Swap(Change):
 
     def applied(self, data: Data) -> Data:
         """With the values of each under the name of the other."""
-        validation = None if data.validation is None else self._set(data.validation)
+        validation = data.validation
+        if validation is not None and self.validation:
+            validation = self._set(validation)
         return replace(data, test=self._set(data.test), validation=validation)
 
     def count(self, data: Data) -> int:

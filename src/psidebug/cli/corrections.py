@@ -135,7 +135,9 @@ def apply(
     trace: bool,
     weights: bool,
 ) -> None:
-    """Write the training data with corrected labels, or with another cause repaired.
+    """Write the training data with corrected labels.
+
+    With --cause something else is repaired, in the training rows or the test rows.
 
     If the file is unchanged and the output has its format, only labels differ, or the cells that the cause concerns.
     Otherwise the columns and their order stay, but types and spellings of values may differ. With --tests: the test data,

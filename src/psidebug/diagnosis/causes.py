@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
@@ -18,9 +19,9 @@ from sklearn.linear_model import LogisticRegression
 from psidebug import policy
 from psidebug.causes import dead, duplicates, missing, spelling, units
 from psidebug.causes.claim import Claim
-from psidebug.causes.columns import Floats, TwoSets, both_sets
+from psidebug.causes.columns import Floats, TwoSets, both_sets, distance
 from psidebug.causes.duplicates import row_keys
-from psidebug.changes import Change, Drop, Relabel, Rescale, Weigh
+from psidebug.changes import Change, Drop, Relabel, Rescale, Swap, Weigh
 from psidebug.diagnosis.controls import control_of
 from psidebug.diagnosis.proof import Prover
 from psidebug.errors import LearnerFailed
@@ -28,7 +29,7 @@ from psidebug.findings.effects import Verification
 from psidebug.findings.findings import FoundCause
 from psidebug.margins import log_losses
 from psidebug.task import learner as learners
-from psidebug.task.data import Data
+from psidebug.task.data import Data, LabelledSet
 from psidebug.task.tables import column_of
 from psidebug.task.task import Task
 from psidebug.training.trainer import Trainer
@@ -73,9 +74,22 @@ def claims_of(data: Data, changed: Collection[str] = ()) -> Iterator[Claim]:
     once = data if not copied else Drop(copied[0].copies).applied(data)  # copies are many of one kind
     columns = both_sets(once)
     for each in columns:
-        found = [*units.claims(each, _of_validation(once, each)), *missing.claims(each)]
+        found = [*map(partial(_told_from_validation, once), units.claims(each, _of_validation(once, each)))]
+        found += missing.claims(each)
         yield from found if once is data else (_for_all(claim, once, data) for claim in found)
-    yield from dead.claims(once, columns)
+    yield from map(partial(_told_from_validation, once), dead.claims(once, columns))
+
+
+def _told_from_validation(data: Data, claim: Claim) -> Claim:
+    """A repair of the test rows leaves validation rows alone that look like training: they do not share the fault."""
+    changes: list[Change] = []
+    for each in claim.changes:
+        if data.validation is not None and isinstance(each, Rescale | Swap) and each.of_test:
+            parts = [_numbers(part, each.columns[0]) for part in (data.validation, data.test, data.train)]
+            own, test, train = (np.empty(0) if part is None else part for part in parts)
+            each = replace(each, validation=distance(own, test) < distance(own, train))
+        changes.append(each)
+    return replace(claim, changes=tuple(changes))
 
 
 def _for_all(claim: Claim, once: Data, data: Data) -> Claim:
@@ -90,9 +104,12 @@ def _for_all(claim: Claim, once: Data, data: Data) -> Claim:
 
 
 def _of_validation(data: Data, column: TwoSets) -> Floats | None:
-    if data.validation is None or not column.numeric:
-        return None
-    values = column_of(data.validation.features, column.name).values
+    return None if data.validation is None or not column.numeric else _numbers(data.validation, column.name)
+
+
+def _numbers(rows: LabelledSet, name: str) -> Floats | None:
+    """The values of a column that are there; None if they are no numbers."""
+    values = column_of(rows.features, name).values
     if values.dtype.kind not in "fiu":
         return None
     found = values.astype(np.float64)

@@ -33,7 +33,10 @@ def elsewhere(data: Data, change: Change, rng: np.random.Generator) -> Change | 
             return _masked(data, change, rng)
         case Swap():
             names = [each.name for each in _others(data, change.one, change.other) if each.numeric]
-            return Swap(*map(str, rng.choice(names, 2, replace=False))) if len(names) >= 2 else None
+            if len(names) < 2:
+                return None
+            one, other = map(str, rng.choice(names, 2, replace=False))
+            return replace(change, one=one, other=other)
         case Drop():
             kept = np.setdiff1d(np.arange(len(data.train)), change.rows)
             count = change.count(data)
