@@ -140,8 +140,8 @@ def apply(
     With --cause something else is repaired, in the training rows or the test rows.
 
     If the file is unchanged and the output has its format, only labels differ, or the cells that the cause concerns.
-    Otherwise the columns and their order stay, but types and spellings of values may differ. With --tests: the test data,
-    with labels of --reviewed or --top corrected, or with causes repaired.
+    Otherwise the columns and their order stay, but types and spellings of values may differ. With --tests: the test
+    data, with labels of --reviewed or --top corrected, or with causes repaired.
     """
     from psidebug.exports.corrected import corrected_file
     from psidebug.exports.table_files import kind_of, write_content

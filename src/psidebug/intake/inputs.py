@@ -108,7 +108,6 @@ def inputs_from(
         **_place_of(train),
         "test": Path(parts[1].name).name,
         **{f"test_{name}": value for name, value in _place_of(test).items()},
-        "test_columns": parts[1].table.column_names,
         "validation": None if parts[2] is None else Path(parts[2].name).name,
         "label": roles.label,
         "id": roles.id,
