@@ -227,6 +227,16 @@ def test_a_slice_applies_to_other_rows() -> None:
     assert best.conditions[0].holds(other).tolist() == [False, True, False]
 
 
+def test_rows_that_were_counted_are_not_asked_for_again_but_others_are() -> None:
+    frame = crossed()
+    task, turned = task_with(frame), task_with(frame[::-1])
+    slices = slices_by_score(task, noise(len(frame)), most=9)
+    for each in slices:
+        assert each.everyone(task) is each.everyone(task)
+        assert each.everyone(task).tolist() == each.holds(task.data).tolist()
+        assert each.everyone(turned).tolist() == each.everyone(task).tolist()[::-1]
+
+
 def test_infinite_and_missing_numbers_are_cut_around(planted: Planted) -> None:
     values = noise(len(planted.y_train), seed=1)
     values[:5] = [np.nan, np.inf, -np.inf, np.nan, np.inf]

@@ -1,15 +1,15 @@
 """Atoms: all conditions on one column that a slice may be made of, in a form that counts thousands of them at once.
 
-Every column is cut into *cells*, sets of rows that do not overlap (its values, bins of numbers or dates, "missing"); a
-word is a cell of its own. Cells of one column are next to each other, so an atom is a range of cells [first, last): one
-of them for ``city = Lima``, several for ``age ≤ 30``. The counts of all atoms are one sparse product over the cells and
-sums over ranges, and the matrix has one entry for a row and column however many atoms overlap there.
+Every column is cut once into *cells*, sets of rows that do not overlap (its values, bins of numbers or dates,
+"missing"), and each row gets the number of its cell; a word is a cell of its own. Cells of one column are next to each
+other, so an atom is a range of cells [first, last): one of them for ``city = Lima``, several for ``age ≤ 30``. The
+counts of all atoms are a histogram of these numbers and sums over ranges of it, as in trees that learn from histograms.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,49 +18,94 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from psidebug import policy
-from psidebug.slices.conditions import UNNAMED, Condition, Home, Ints, Plain, coded, missing, words_of
-from psidebug.slices.ranges import cut
+from psidebug.slices.conditions import UNNAMED, Condition, Home, Ints, Mask, Plain, coded, words_of
+from psidebug.slices.ranges import Block, Cells, cut
 from psidebug.task.tables import Column, Table, column_of, columns
 
 Floats = npt.NDArray[np.float64]
 
 MOST_ATOMS = 20_000
 """Numbers are cut less finely where there are so many columns that their ranges would be more than this."""
+AT_ONCE = 100_000
+"""Rows × columns that are counted in one step: few rows of many columns would else take many small ones."""
 
 
 @dataclass(frozen=True, eq=False)
 class Atoms:
     """Conditions, each a range of cells, over N rows."""
 
-    cells: sp.csr_array
-    """(N, C), 1 where the row is in the cell."""
-    conditions: Sequence[Condition]
+    codes: Cells
+    """(columns, N), the cell of every row in every column."""
+    words: sp.csr_array
+    """(N, words), 1 where the row has the word."""
+    size: int
+    """Number of cells."""
+    worded: Sequence[tuple[Callable[[int], Condition], int]]
+    """What says the condition of each atom, and the number to ask it for."""
     first: Ints
     last: Ints
     """Cells of each atom: first, and the one after the last."""
+    place: Ints
+    """Which row of ``codes`` has the cells of an atom; -1 for words, each a cell."""
     column: Ints
-    """Which column an atom is about; each word counts as a column of its own."""
+    """Which column an atom is about, by its first cell; each word counts as a column of its own."""
+
+    def __len__(self) -> int:
+        return len(self.first)
 
     @cached_property
-    def _by_cell(self) -> sp.csc_array:
-        return self.cells.tocsc()
+    def conditions(self) -> list[Condition]:
+        """All of them."""
+        return [self.condition(atom) for atom in range(len(self))]
 
-    def tally(self, rows: Ints, scores: Floats) -> tuple[Floats, Floats]:
-        """For every atom the number of these rows that it has, and the sum of their scores."""
-        sums = self.cells[rows].T @ np.column_stack([np.ones(len(rows)), scores[rows]])
-        padded = np.vstack([sums, np.zeros((1, 2))])  # reduceat takes no index after the end
-        ranges = np.add.reduceat(padded, np.column_stack([self.first, self.last]).ravel(), axis=0)[::2]
-        return ranges[:, 0], ranges[:, 1]
+    def condition(self, atom: int) -> Condition:
+        """One of them: of thousands few are ever put in words."""
+        in_words, number = self.worded[atom]
+        return in_words(number)
 
-    def members(self, atom: int, *others: int) -> Ints:
-        """The rows of an atom, or of all of several, in order."""
-        part = slice(self._by_cell.indptr[self.first[atom]], self._by_cell.indptr[self.last[atom]])
-        rows = np.sort(self._by_cell.indices[part]).astype(np.intp)
-        return np.intersect1d(rows, self.members(*others), assume_unique=True) if others else rows
+    def at(self, rows: Ints) -> Atoms:
+        """The same conditions over some of the rows."""
+        return replace(self, codes=self.codes.take(rows, axis=1), words=self.words[rows])
 
+    def holds(self, *atoms: int) -> Mask:
+        """Where an atom holds (N,), or all of several."""
+        return np.asarray(np.logical_and.reduce([self._holds(atom) for atom in atoms]))
 
-Block = tuple[sp.csr_array, list[tuple[Condition, int, int]]]
-"""Cells of one column, and the ranges of them that make an atom."""
+    def _holds(self, atom: int) -> Mask:
+        first, last, place = int(self.first[atom]), int(self.last[atom]), self.place[atom]
+        if place >= 0:
+            return np.asarray((self.codes[place] >= first) & (self.codes[place] < last))
+        word = np.searchsorted(self._word_cells, first)
+        inside = np.zeros(self.words.shape[0], dtype=bool)
+        inside[self._by_word.indices[slice(*self._by_word.indptr[word : word + 2])]] = True
+        return inside
+
+    def tally(self, rows: Ints, *scores: Floats) -> list[Floats]:
+        """For every atom the number of these rows that it has, and the sum of each of their scores."""
+        weights = [each[rows] for each in scores]
+        sums = np.zeros((1 + len(weights), self.size + 1))  # reduceat takes no index after the end
+        step = max(1, AT_ONCE // max(1, len(rows)))
+        for start in range(0, len(self.codes), step):
+            codes = self.codes[start : start + step].take(rows, axis=1)
+            cells = codes.ravel().astype(np.intp)
+            sums[0, :-1] += np.bincount(cells, minlength=self.size)
+            for total, weight in zip(sums[1:], weights, strict=True):
+                total[:-1] += np.bincount(cells, np.tile(weight, len(codes)), minlength=self.size)
+        if self.words.shape[1]:
+            sums[:, self._word_cells] = (self.words[rows].T @ np.column_stack([np.ones(len(rows)), *weights])).T
+        return list(np.add.reduceat(sums, self._bounds, axis=1)[:, ::2])
+
+    @cached_property
+    def _bounds(self) -> Ints:
+        return np.column_stack([self.first, self.last]).ravel()
+
+    @cached_property
+    def _word_cells(self) -> Ints:
+        return self.first[self.place < 0]
+
+    @cached_property
+    def _by_word(self) -> sp.csc_array:
+        return self.words.tocsc()
 
 
 def atoms_of(features: Table, metadata: Table | None, ids: npt.NDArray[Any], *, least: int) -> Atoms:
@@ -99,28 +144,27 @@ def _blocks_of_columns(described: list[Column], home: Home, *, least: int) -> It
         yield from _blocks_of(column, home, least=least, share=share)
 
 
-def _joined(blocks: list[Block], rows: int) -> Atoms:
-    offsets = np.cumsum([0, *(cells.shape[1] for cells, _ in blocks)])
-    found = [
-        (condition, offset + first, offset + last)
-        for (_, atoms), offset in zip(blocks, offsets.tolist(), strict=False)
-        for condition, first, last in atoms
-    ]
-    about: dict[tuple[Plain, ...], int] = {}
-    column = [about.setdefault(_subject(condition), len(about)) for condition, _, _ in found]
-    return Atoms(
-        cells=sp.csr_array(sp.hstack([sp.csr_array((rows, 0)), *(cells for cells, _ in blocks)], format="csr")),
-        conditions=[condition for condition, _, _ in found],
-        first=np.array([first for _, first, _ in found], dtype=np.intp),
-        last=np.array([last for _, _, last in found], dtype=np.intp),
-        column=np.array(column, dtype=np.intp),
-    )
-
-
-def _subject(condition: Condition) -> tuple[Plain, ...]:
-    """What at most one condition of a slice may be about: a column, or one word of a text."""
-    word = condition.values if condition.operator == "contains" else ()
-    return (condition.home, condition.column, *word)
+def _joined(found: list[Block], rows: int) -> Atoms:
+    blocks = [block for block in found if block.ranges]
+    starts = np.cumsum([0, *(block.size for block in blocks)]).tolist()
+    of_columns = [block for block in blocks if not sp.issparse(block.cells)]
+    of_words = [block.cells for block in blocks if sp.issparse(block.cells)]
+    codes = np.empty((len(of_columns), rows), dtype=np.min_scalar_type(starts[-1]))
+    about: dict[tuple[Home, str], int] = {}
+    numbers, place = [np.empty((4, 0), dtype=np.intp)], -1
+    for block, start in zip(blocks, starts, strict=False):
+        first, last = start + np.array(block.ranges, dtype=np.intp).T
+        if sp.issparse(block.cells):
+            numbers.append(np.stack([first, last, np.full_like(first, -1), first]))
+            continue
+        place, named = place + 1, block.condition(0)
+        codes[place] = block.cells
+        codes[place] += start
+        column = about.setdefault((named.home, named.column), start)
+        numbers.append(np.stack([first, last, np.full_like(first, place), np.full_like(first, column)]))
+    words = sp.csr_array(sp.hstack([sp.csr_array((rows, 0)), *of_words], format="csr"))
+    worded = [(block.condition, atom) for block in blocks for atom in range(len(block.ranges))]
+    return Atoms(codes, words, starts[-1], worded, *np.hstack(numbers))
 
 
 def _described(table: Table, home: Home) -> list[Column]:
@@ -138,43 +182,48 @@ def _entries(table: Table, home: Home, *, least: int) -> Iterator[Block]:
         counts = present.sum(axis=0)
         chosen = np.flatnonzero((counts >= least) & (counts <= table.shape[0] / 2))
         names = [f"{UNNAMED[home]}{index}" for index in chosen.tolist()]
-        yield _single(present[:, chosen], [Condition(name, "≠", (0,), home) for name in names])
+        yield _each(present[:, chosen], names, lambda name: Condition(name, "≠", (0,), home))
     elif len(table.shape) == 1:
         yield _words("text", table, home, least=least)
 
 
 def _blocks_of(column: Column, home: Home, *, least: int, share: int) -> Iterator[Block]:
     """Missing values, and what the kind of the column offers."""
-    name, absent = str(column.name), missing(column)
-    if absent.sum() >= least:
-        yield _single(sp.csr_array(absent[:, None]), [Condition(name, "missing", (), home)])
-    if absent.all():
-        return
+    name = str(column.name)
     if column.dated or column.numeric:
-        codes, size, atoms = cut(column.values, name, home, share=share)
-        yield _cells(codes, size), atoms
+        yield _with_missing(cut(column.values, name, home, share=share), name, home, least=least)
+    else:
+        codes, distinct = coded(column.values)
+        yield _with_missing(_values(codes, list(distinct), name, home, least=least), name, home, least=least)
+        if len(distinct) > policy.MOST_VALUES and any(isinstance(value, str) for value in distinct):
+            yield _words(name, column.values, home, least=least)
     if column.dated:
         yield from _calendar(column.values, name, home)
-    elif not column.numeric:
-        yield from _values(column, home, least=least)
 
 
-def _values(column: Column, home: Home, *, least: int) -> Iterator[Block]:
-    """``column = value``; where there are too many values the frequent ones, and words if they are texts."""
-    codes, distinct = coded(column.values)
-    name, counts = str(column.name), np.bincount(codes[codes >= 0], minlength=len(distinct))
-    many = len(distinct) > policy.MOST_VALUES
-    frequent = counts >= (_frequent(len(codes), least) if many else least)
-    kept = np.append(np.where(frequent, np.cumsum(frequent) - 1, -1), -1)  # and a place for code -1
-    named = [Condition(name, "=", (value,), home) for value, keep in zip(distinct, frequent, strict=True) if keep]
-    yield _single(_cells(kept[codes], len(named)), named)
-    if many and any(isinstance(value, str) for value in distinct):
-        yield _words(name, column.values, home, least=least)
+def _with_missing(block: Block, name: str, home: Home, *, least: int) -> Block:
+    """The last cell is of missing values; if there are enough of them it is the first atom."""
+    last = block.size - 1
+    if np.count_nonzero(block.cells == last) < least:
+        return block
+    missing = Condition(name, "missing", (), home)
+    return block._replace(
+        ranges=[(last, last + 1), *block.ranges], condition=lambda atom: block.condition(atom - 1) if atom else missing
+    )
+
+
+def _values(codes: Ints, distinct: list[Plain], name: str, home: Home, *, least: int) -> Block:
+    """``column = value``; where there are too many values the frequent ones."""
+    counts = np.bincount(codes[codes >= 0], minlength=len(distinct))
+    frequent = counts >= (_frequent(len(codes), least) if len(distinct) > policy.MOST_VALUES else least)
+    kept = [value for value, keep in zip(distinct, frequent, strict=True) if keep]
+    cell_of = np.append(np.where(frequent, np.cumsum(frequent) - 1, len(kept)), len(kept) + 1)  # code -1 is the last
+    return _each(cell_of[codes], kept, lambda value: Condition(name, "=", (value,), home), others=2)
 
 
 def _words(name: str, texts: npt.NDArray[Any], home: Home, *, least: int) -> Block:
     cells, words = words_of(texts, least=_frequent(len(texts), least))
-    return _single(cells, [Condition(name, "contains", (word,), home) for word in words])
+    return _each(cells, words, lambda word: Condition(name, "contains", (word,), home))
 
 
 def _frequent(rows: int, least: int) -> int:
@@ -186,17 +235,15 @@ def _stretches(ids: npt.NDArray[Any], *, least: int) -> Block:
     order = np.argsort(ids, kind="stable")
     size = 64 if len(ids) >= 64 * least else 8
     starts = -(-np.arange(size + 1) * len(ids) // size)  # so that a half, a quarter, … of the rows end where they end
-    codes = np.empty(len(ids), dtype=np.intp)
+    codes = np.empty(len(ids), dtype=np.uint8)
     codes[order] = np.arange(len(ids)) * size // len(ids)
-    atoms, width = [], size // 2
+    ranges, width = [], size // 2
     while width > 1:
-        for first in range(0, size - width + 1, width // 2):
-            rows = order[starts[first] : starts[first + width]]
-            if len(rows):
-                ends = (int(ids[rows[0]]), int(ids[rows[-1]]))
-                atoms.append((Condition("row", "between", ends, "rows"), first, first + width))
+        firsts = range(0, size - width + 1, width // 2)
+        ranges += [(first, first + width) for first in firsts if starts[first] < starts[first + width]]
         width //= 2
-    return _cells(codes, size), atoms
+    ends = [(int(ids[order[starts[first]]]), int(ids[order[starts[last] - 1]])) for first, last in ranges]
+    return Block(codes, size, ranges, lambda atom: Condition("row", "between", ends[atom], "rows"))
 
 
 def _calendar(dates: npt.NDArray[Any], name: str, home: Home) -> Iterator[Block]:
@@ -205,17 +252,13 @@ def _calendar(dates: npt.NDArray[Any], name: str, home: Home) -> Iterator[Block]
         distinct, codes = np.unique(dates.astype(f"datetime64[{unit}]"), return_inverse=True)
         count = int((~np.isnat(distinct)).sum())  # NaT is the last, if it is there
         if 1 < count <= policy.MOST_VALUES:
-            named = [Condition(name, "=", (str(each),), home) for each in distinct[:count]]
-            yield _single(_cells(np.where(codes < count, codes, -1), count), named)
+            written = [str(each) for each in distinct[:count]]
+            yield _each(codes, written, lambda date: Condition(name, "=", (date,), home), others=1)
 
 
-def _cells(codes: Ints, size: int) -> sp.csr_array:
-    """Rows × cells from the cell of each row, -1 for none."""
-    inside = codes >= 0
-    indptr = np.concatenate([[0], np.cumsum(inside)])
-    return sp.csr_array((np.ones(indptr[-1]), codes[inside], indptr), shape=(len(codes), size))
-
-
-def _single(cells: sp.csr_array, conditions: list[Condition]) -> Block:
-    """Cells that are an atom each."""
-    return cells.astype(np.float64), [(condition, cell, cell + 1) for cell, condition in enumerate(conditions)]
+def _each(
+    cells: Cells | sp.csr_array, named: Sequence[Any], condition: Callable[[Any], Condition], others: int = 0
+) -> Block:
+    """Cells that are an atom each, with the condition on what it is named by, and after them others that are none."""
+    ranges = [(cell, cell + 1) for cell in range(len(named))]
+    return Block(cells, len(named) + others, ranges, lambda atom: condition(named[atom]))

@@ -133,6 +133,8 @@ class Slice(Conjunction):
     """Logarithm of the probability that chance gives such a z somewhere among all that were looked at; at most 0."""
     looked: int = 1
     """How many conditions × labels it was chosen from."""
+    held: tuple[Table, Mask] | None = None
+    """The training features that were searched, and where the conditions hold there: nobody need ask again."""
 
     @classmethod
     def of(cls, conditions: tuple[Condition, ...], given: int, members: Ints, z: float, looked: int) -> Slice:
@@ -151,13 +153,15 @@ class Slice(Conjunction):
 
     def everyone(self, task: Task) -> Mask:
         """The training rows that meet the conditions, whatever their label."""
+        if self.held is not None and self.held[0] is task.train.features:
+            return self.held[1]
         return self.holds(task.data)
 
 
 def missing(column: Column) -> Mask:
     """Where a column has no value."""
     values = column.values
-    if values.dtype.kind == "M":
+    if values.dtype.kind in "Mm":
         return np.asarray(np.isnat(values))
     if values.dtype.kind == "f":
         return np.asarray(np.isnan(values))
@@ -169,14 +173,13 @@ def coded(values: npt.NDArray[Any]) -> tuple[npt.NDArray[np.intp], dict[Plain, i
 
     Python looks at each different value once, not at each row.
     """
-    seen: dict[Any, int] = {}
     listed = values.tolist()
     try:
-        raw = np.fromiter((seen.setdefault(value, len(seen)) for value in listed), dtype=np.intp, count=len(listed))
+        seen = {value: code for code, value in enumerate(dict.fromkeys(listed))}
     except TypeError:  # lists, arrays or dicts cannot be keys, but their text can
-        seen = {}
-        texts = map(as_plain, listed)
-        raw = np.fromiter((seen.setdefault(value, len(seen)) for value in texts), dtype=np.intp, count=len(listed))
+        listed = list(map(as_plain, listed))
+        seen = {value: code for code, value in enumerate(dict.fromkeys(listed))}
+    raw = np.fromiter(map(seen.__getitem__, listed), dtype=np.intp, count=len(listed))
     distinct: dict[Plain, int] = {}
     plain = map(as_plain, seen)
     again = [-1 if value is None else distinct.setdefault(value, len(distinct)) for value in plain]

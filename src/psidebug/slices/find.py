@@ -6,7 +6,7 @@ The conditions on training rows are made once, in :func:`searchable`, however ma
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -52,14 +52,15 @@ def slices_by_score(task: Task, scores: Floats, *, most: int, within: Searchable
     condition after the first. Of equal ones metadata come first.
     """
     within = searchable(task) if within is None else within
-    rows, atoms, least = within.rows, within.atoms, within.least
-    codes, values = task.train.codes[rows], clipped(scores, task.train.codes)
-    labels = np.unique(codes).tolist()
-    by_label = [MeanScore(atoms, given, codes == given, values[rows], least) for given in labels]
-    found = _found(atoms, [each for each in by_label if each.tells_apart], rows, most)
-    if len(rows) < len(task.train):
+    codes, values = task.train.codes[within.rows], clipped(scores, task.train.codes)
+    by_label = []
+    for given in np.unique(codes).tolist():
+        own = np.flatnonzero(codes == given)
+        by_label.append(MeanScore(within.atoms.at(own), given, within.least, values[within.rows[own]]))
+    found = _found(task, within.rows, within.atoms, [each for each in by_label if each.tells_apart], most)
+    if len(within.rows) < len(task.train):
         found = [_measured(each, task, values) for each in found]
-    return _ordered([each for each in found if len(each.members) >= least])
+    return _ordered([each for each in found if len(each.members) >= within.least])
 
 
 def slices_by_label_share(task: Task, *, most: int, least: int = policy.LEAST_ROWS) -> list[Slice]:
@@ -67,27 +68,24 @@ def slices_by_label_share(task: Task, *, most: int, least: int = policy.LEAST_RO
     rows, held = searched_rows(task), np.arange(len(task.test))[:MOST_TEST_ROWS]
     atoms = atoms_of_both(take(task.train.features, rows), take(task.test.features, held), least=least)
     labels = np.concatenate([task.train.codes[rows], task.test.codes[held]])
-    is_train = np.arange(len(labels)) < len(rows)
-    by_label = [
-        LabelShareScore(
-            atoms, given, (labels == given) & is_train, (labels == given).astype(np.float64), least, len(rows)
-        )
-        for given in np.unique(task.train.codes).tolist()
-    ]
-    return _ordered(_found(atoms, by_label, rows, most))
+    present = np.unique(task.train.codes).tolist()
+    by_label = [LabelShareScore(atoms, given, least, labels == given, len(rows)) for given in present]
+    return _ordered(_found(task, rows, atoms, by_label, most))
 
 
-def _found(atoms: Atoms, scores: Sequence[Score], rows: Ints, most: int) -> list[Slice]:
-    """The best slices by any of these scores, one for each given label."""
-    if not atoms.conditions or not scores:
+def _found(task: Task, rows: Ints, atoms: Atoms, scores: Sequence[Score], most: int) -> list[Slice]:
+    """The best slices by any of these scores, one for each given label; the first rows of the atoms are these."""
+    if not len(atoms) or not scores:
         return []
     searches = [beam_search(score, most) for score in scores]
     looked = sum(count for _, count in searches)
-    best = distinct([each for found, _ in searches for each in found], most, len(rows))
-    return [
-        Slice.of(tuple(atoms.conditions[atom] for atom in each.atoms), each.given, rows[each.members], each.z, looked)
-        for each in best
-    ]
+    slices = []
+    for each in distinct([one for found, _ in searches for one in found], most):
+        held = atoms.holds(*each.atoms)[: len(rows)]
+        members = rows[held & (task.train.codes[rows] == each.given)]
+        found = Slice.of(tuple(map(atoms.condition, each.atoms)), each.given, members, each.z, looked)
+        slices.append(replace(found, held=(task.train.features, held)) if len(rows) == len(task.train) else found)
+    return slices
 
 
 def _ordered(slices: list[Slice]) -> list[Slice]:
@@ -115,10 +113,11 @@ def clipped(scores: Floats, codes: Codes) -> Floats:
 
 def _measured(found: Slice, task: Task, values: Floats) -> Slice:
     """A slice that was found among some rows, with its members and z among all training rows."""
-    own = task.train.codes == found.given
-    holds = own & found.everyone(task)
-    z = Spread.of(values[own]).z(max(int(holds.sum()), 1), values[holds].sum())
-    return Slice.of(found.conditions, found.given, np.flatnonzero(holds), float(z), found.looked)
+    own, held = task.train.codes == found.given, found.everyone(task)
+    members = np.flatnonzero(own & held)
+    z = Spread.of(values[own]).z(max(len(members), 1), values[members].sum())
+    measured = Slice.of(found.conditions, found.given, members, float(z), found.looked)
+    return replace(measured, held=(task.train.features, held))
 
 
 def searched_rows(task: Task) -> Ints:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from psidebug import policy
 from psidebug.slices.conditions import Condition, Home, Ints, Plain
@@ -15,50 +18,73 @@ UNITS = ("Y", "M", "D", "h", "m", "s", "us")
 """Precisions of a date, coarsest first."""
 
 
-def cut(
-    values: npt.NDArray[Any], name: str, home: Home, *, share: int
-) -> tuple[Ints, int, list[tuple[Condition, int, int]]]:
-    """Cell of every row (-1: missing), number of cells, and about ``share`` atoms as ranges [first, last) of cells.
+Cells = npt.NDArray[np.unsignedinteger[Any] | np.intp]
+
+
+class Block(NamedTuple):
+    """Cells of one column, or of many words, and the atoms that are ranges of them."""
+
+    cells: Cells | sp.csr_array
+    """Of a column the cell of every row (N,); of words (N, words), 1 where the row has the word."""
+    size: int
+    """Number of cells."""
+    ranges: Sequence[tuple[int, int]]
+    """First cell of each atom, and the one after the last."""
+    condition: Callable[[int], Condition]
+    """Of an atom: of thousands few are ever put in words."""
+
+
+def cut(values: npt.NDArray[Any], name: str, home: Home, *, share: int) -> Block:
+    """Cells of a column of numbers or dates, the last for missing ones, and about ``share`` atoms.
 
     The atoms are the single values of a column that has few, and all ranges between its quantiles.
     """
     dated = values.dtype.kind == "M"
     values = values if dated else values.astype(np.float64)
     absent = np.isnat(values) if dated else np.isnan(values)
-    distinct, index, counts = np.unique(values[~absent], return_inverse=True, return_counts=True)
+    ordered = np.sort(values)[: np.count_nonzero(~absent)]  # missing ones are the last
+    is_last = np.ones(len(ordered), dtype=bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_last[:-1])
+    counted = np.flatnonzero(is_last) + 1  # rows with this value or a lower one
+    distinct = ordered[is_last]
     end = len(distinct) - 1
     apart = len(distinct) <= min(policy.MOST_VALUES, share // 2)  # they may be codes
-    cuts = [each for each in _quantiles(counts, share) if dated or np.isfinite(distinct[each : each + 2]).all()]
-    cell_of = np.arange(len(distinct)) if apart else np.searchsorted(cuts, np.arange(len(distinct)))
+    cuts = [each for each in _quantiles(counted, share) if dated or np.isfinite(distinct[each : each + 2]).all()]
+    tops = list(range(end)) if apart else cuts  # the highest values of all cells but the last
+    cells = np.zeros(len(values), dtype=np.uint8)
+    for top in tops:
+        cells += values > distinct[top]
+    cells[absent] = len(tops) + 1
 
     spans = dict.fromkeys((low + 1, high) for low, high in combinations([-1, *cuts, end], 2))
     if apart:
         spans |= dict.fromkeys((each, each) for each in range(len(distinct)) if dated or np.isfinite(distinct[each]))
     spans.pop((0, end), None)
-    edges = _Edges(distinct)
-    atoms = [
-        (Condition(name, *edges.condition(low, high), home), int(cell_of[low]), int(cell_of[high]) + 1)
-        for low, high in spans
-    ]
-    codes = np.full(len(values), -1, dtype=np.intp)
-    codes[~absent] = cell_of[index]
-    return codes, int(cell_of[-1]) + 1, atoms
+    near = {index for top in tops for index in range(max(top - 1, 0), min(top + 2, end) + 1)}
+    listed, edges = list(spans), _Edges({index: distinct[index] for index in near}, end, dated)
+    return Block(
+        cells,
+        len(tops) + 2,
+        [(bisect_left(tops, low), bisect_left(tops, high) + 1) for low, high in listed],
+        lambda atom: Condition(name, *edges.condition(*listed[atom]), home),
+    )
 
 
-def _quantiles(counts: Ints, share: int) -> list[int]:
+def _quantiles(counted: Ints, share: int) -> list[int]:
     """Where to cut, after the value of this index: quantiles, so few that their ranges are ≤ ``share``."""
     cuts = next((c for c in range(policy.MOST_CUTS, 1, -1) if (c + 1) * (c + 2) // 2 <= share), 1)
-    wanted = np.arange(1, cuts + 1) / (cuts + 1) * counts.sum()
-    found = np.unique(np.searchsorted(np.cumsum(counts), wanted))
-    return [int(each) for each in found if each < len(counts) - 1]
+    wanted = np.arange(1, cuts + 1) / (cuts + 1) * counted[-1:].sum()
+    found = np.unique(np.searchsorted(counted, wanted))
+    return [int(each) for each in found if each < len(counted) - 1]
 
 
-class _Edges:
+class _Edges(NamedTuple):
     """Ranges of the sorted values of a column, in words with as few digits as tell them from their neighbours."""
 
-    def __init__(self, distinct: npt.NDArray[Any]) -> None:
-        self._distinct = distinct
-        self._written: dict[tuple[int, int], Plain] = {}
+    near: dict[int, Any]
+    """The values next to a cut, by their index: all others may be forgotten."""
+    end: int
+    dated: bool
 
     def condition(self, low: int, high: int) -> tuple[Any, tuple[Plain, ...]]:
         """Operator and values for the range from one index to another, both in it."""
@@ -66,22 +92,18 @@ class _Edges:
             return "=", (self._exact(low),)
         if low == 0:
             return "≤", (self._edge(high, high + 1),)
-        if high == len(self._distinct) - 1:
+        if high == self.end:
             return ">", (self._edge(low - 1, low),)
         return "between", (self._edge(low, low - 1), self._edge(high, high + 1))
 
     def _exact(self, index: int) -> Plain:
-        value = self._distinct[index]
-        if self._distinct.dtype.kind == "M":
-            return short_date(value, self._distinct[max(index - 1, 0) : index + 2])
-        return float(value) + 0.0  # -0 is 0
+        if self.dated:
+            return short_date(self.near[index], [self.near[i] for i in (index - 1, index + 1) if i in self.near])
+        return float(self.near[index]) + 0.0  # -0 is 0
 
     def _edge(self, inside: int, outside: int) -> Plain:
-        if (inside, outside) not in self._written:
-            value, other = self._distinct[inside], self._distinct[outside]
-            dated = self._distinct.dtype.kind == "M"
-            self._written[inside, outside] = short_date(value, [other]) if dated else short_number(value, other)
-        return self._written[inside, outside]
+        value, other = self.near[inside], self.near[outside]
+        return short_date(value, [other]) if self.dated else short_number(value, other)
 
 
 def short_number(inside: float, outside: float) -> float:

@@ -12,7 +12,7 @@ from scipy.stats import norm
 
 from psidebug import policy
 from psidebug.slices.atoms import Floats
-from psidebug.slices.conditions import Ints, Mask
+from psidebug.slices.conditions import Mask
 from psidebug.slices.search import Found, Score, Scored
 
 
@@ -45,21 +45,28 @@ class Spread:
 
 @dataclass(frozen=True, eq=False)
 class MeanScore(Score):
-    """z of the mean value of the rows inside, among all rows of the label."""
+    """z of the mean value of the rows inside, among all rows of the label, and no others."""
+
+    values: Floats
+
+    @property
+    def own(self) -> Mask:
+        """All."""
+        return np.ones(len(self.values), dtype=bool)
 
     @cached_property
     def spread(self) -> Spread:
         """Of the rows with this label."""
-        return Spread.of(self.values[self.own])
+        return Spread.of(self.values)
 
     @property
     def tells_apart(self) -> bool:
         """Whether there are rows enough, with different values."""
-        return int(self.own.sum()) > self.least and not self.spread.flat
+        return len(self.values) > self.least and not self.spread.flat
 
     @cached_property
-    def _counts(self) -> tuple[Floats, Floats]:
-        return self.atoms.tally(np.flatnonzero(self.own), self.values)
+    def _counts(self) -> list[Floats]:
+        return self.atoms.tally(np.arange(len(self.values)), self.values)
 
     @cached_property
     def alone(self) -> Scored:
@@ -76,14 +83,14 @@ class MeanScore(Score):
         conditions on one number are no conjunction: the range between them is an atom.)
         """
         n_alone, total_alone = self._counts
-        size = len(parent.members)
-        n, total = self.atoms.tally(parent.members, self.values)
+        size, rows = parent.size, np.flatnonzero(parent.inside)
+        n, total = self.atoms.tally(rows, self.values)
         another = ~np.isin(self.atoms.column, list(parent.about))
         z, looked = self._z(n, total, (n < size) & (n < n_alone) & another)
-        rare = float(norm.isf(1.0 / (policy.BEAM * len(self.atoms.conditions))))
+        rare = float(norm.isf(1.0 / (policy.BEAM * len(self.atoms))))
         some = np.maximum(n, 1)
         good = z > np.maximum(self.alone.z, parent.z) + policy.RISE
-        good &= self.spread.z(some, total, among=size, mean=self.values[parent.members].mean()) > rare
+        good &= self.spread.z(some, total, among=size, mean=self.values[rows].mean()) > rare
         with np.errstate(invalid="ignore", divide="ignore"):  # atoms that none of these rows has
             good &= self.spread.z(some, total, among=n_alone, mean=total_alone / n_alone) > rare
         return Scored(z, good, looked)
@@ -104,30 +111,45 @@ class LabelShareScore(Score):
     (decision 13).
     """
 
-    train: int = 0
-    """How many of the rows are training rows; test rows come after them. Values are 1 where a row has the label."""
+    labelled: Mask
+    """All rows with the label."""
+    train: int
+    """How many of the rows are training rows; test rows come after them."""
+
+    @property
+    def own(self) -> Mask:
+        """Training rows with the label."""
+        return self.labelled & self._is_train
+
+    @property
+    def _is_train(self) -> Mask:
+        return np.arange(len(self.labelled)) < self.train
 
     @cached_property
     def alone(self) -> Scored:
         """Atoms with a surplus of the label in training."""
-        z, looked = self._z(np.arange(len(self.values)))
+        z, looked = self._z(np.ones(len(self.labelled), dtype=bool))
         return Scored(z, z > 0, looked)
 
     def within(self, parent: Found) -> Scored:
         """Atoms on other columns that raise z clearly above that of each part."""
-        z, looked = self._z(self.atoms.members(*parent.atoms))
+        z, looked = self._z(self.atoms.holds(*parent.atoms))
         good = z > np.maximum(self.alone.z, parent.z) + policy.RISE
         return Scored(z, good & ~np.isin(self.atoms.column, list(parent.about)), looked)
 
-    def _z(self, rows: Ints) -> tuple[Floats, int]:
+    def _z(self, rows: Mask) -> tuple[Floats, int]:
         """Of every atom among these rows, and how many have rows enough; half a row is added to each count."""
-        is_train = rows < self.train
-        n, k = self.atoms.tally(rows[is_train], self.values)
-        m, j = self.atoms.tally(rows[~is_train], self.values)
+        n, k = self._counts(rows & self._is_train)
+        m, j = self._counts(rows & ~self._is_train)
         enough = k >= self.least
         n, k, m, j = n + 1.0, k + 0.5, m + 1.0, j + 0.5
         g = _log_likelihood(k, n) + _log_likelihood(j, m) - _log_likelihood(k + j, n + m)
         return np.where(enough & (k / n > j / m), np.sqrt(2.0 * np.maximum(g, 0.0)), 0.0), int(enough.sum())
+
+    def _counts(self, rows: Mask) -> tuple[Floats, Floats]:
+        """Of every atom the number of these rows, and of those with the label."""
+        (every,), (own,) = (self.atoms.tally(np.flatnonzero(each)) for each in (rows, rows & self.labelled))
+        return every, own
 
 
 def _log_likelihood(k: Floats, n: Floats) -> Floats:

@@ -14,16 +14,17 @@ import numpy as np
 
 from psidebug import policy
 from psidebug.slices.atoms import Atoms, Floats
-from psidebug.slices.conditions import Ints, Mask
+from psidebug.slices.conditions import Mask
 
 
 class Found(NamedTuple):
-    """A slice on the way: its atoms, the columns or words that they are about, and its rows among those searched."""
+    """A slice on the way: its atoms, the columns or words that they are about, and which rows searched are in it."""
 
     atoms: tuple[int, ...]
     about: frozenset[int]
     given: int
-    members: Ints
+    inside: Mask
+    size: int
     z: float
 
     @property
@@ -48,12 +49,13 @@ class Score(ABC):
 
     atoms: Atoms
     given: int
-    own: Mask
-    """The rows that a slice may have: training rows with this label."""
-    values: Floats
-    """What is summed over rows."""
     least: int
     """Rows that a slice must have."""
+
+    @property
+    @abstractmethod
+    def own(self) -> Mask:
+        """Which rows of the atoms a slice may have: training rows with this label."""
 
     @cached_property
     @abstractmethod
@@ -76,52 +78,44 @@ def beam_search(score: Score, most: int) -> tuple[list[Found], int]:
     The first ``policy.BEAM`` slices of each length get a further condition, and each keeps as many of the results. Of
     single conditions the square of that is kept, since overlapping ranges of one column must not fill the beam.
     """
-    count, rows = max(most, policy.BEAM), len(score.own)
-    everything = Found((), frozenset(), score.given, np.flatnonzero(score.own), 0.0)
+    count = max(most, policy.BEAM)
+    everything = Found((), frozenset(), score.given, score.own, int(score.own.sum()), 0.0)
     looked = score.alone.looked
-    level = found = distinct(_extended(score, everything, score.alone, policy.BEAM * count), count, rows)
+    level = found = distinct(_extended(score, everything, score.alone, policy.BEAM * count), count)
     for _ in range(policy.MOST_PARTS - 1):
         longer: list[Found] = []
         for parent in level[: policy.BEAM]:
             scored = score.within(parent)
             looked += scored.looked
             longer += _extended(score, parent, scored, policy.BEAM)
-        level = distinct(longer, count, rows)
+        level = distinct(longer, count)
         found = found + level
     return found, looked
 
 
 def _extended(score: Score, parent: Found, scored: Scored, most: int) -> list[Found]:
     """The parent with one further condition, the best of those that are worth it."""
-    atoms, inside = score.atoms, np.zeros(len(score.own), dtype=bool)
-    inside[parent.members] = True
     good = np.flatnonzero(scored.good)
     longer = []
     for atom in good[np.argsort(-np.round(scored.z[good], 6), kind="stable")][:most].tolist():
-        members, about = atoms.members(atom), parent.about | {int(atoms.column[atom])}
-        z = float(scored.z[atom])
-        longer.append(Found((*parent.atoms, atom), about, score.given, members[inside[members]], z))
+        inside, about = parent.inside & score.atoms.holds(atom), parent.about | {int(score.atoms.column[atom])}
+        size, z = int(np.count_nonzero(inside)), float(scored.z[atom])
+        longer.append(Found((*parent.atoms, atom), about, score.given, inside, size, z))
     return longer
 
 
-def distinct(found: list[Found], most: int, rows: int) -> list[Found]:
-    """The best of them, best first, without those that have nearly the same rows as a better one.
-
-    Two are nearly the same if half of the rows of either are in both; on the same columns, half of the smaller one.
-    """
+def distinct(found: list[Found], most: int) -> list[Found]:
+    """The best of them, best first, without those that have nearly the same rows as a better one."""
     kept: list[Found] = []
-    marks = np.zeros((most, rows), dtype=bool)
     for each in sorted(found, key=lambda one: -one.worth):
         if len(kept) == most:
             break
-        common = marks[: len(kept)][:, each.members].sum(axis=1)
-        for other, both in zip(kept, common.tolist(), strict=True):
-            if other.given != each.given:
-                continue
-            sizes = len(other.members), len(each.members)
-            if both >= policy.MAJORITY * (min(sizes) if other.about == each.about else sum(sizes) - both):
-                break
-        else:
-            marks[len(kept), each.members] = True
+        if not any(_nearly_the_same(each, other) for other in kept if other.given == each.given):
             kept.append(each)
     return kept
+
+
+def _nearly_the_same(one: Found, other: Found) -> bool:
+    """Whether half of the rows of either are in both; on the same columns, half of the smaller one."""
+    both, sizes = int(np.count_nonzero(one.inside & other.inside)), (one.size, other.size)
+    return both >= policy.MAJORITY * (min(sizes) if one.about == other.about else sum(sizes) - both)
