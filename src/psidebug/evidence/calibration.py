@@ -70,12 +70,13 @@ def calibrate(
     subject to a ≥ 0. ``train_likelihood`` (N, K) is R(y_i | k), how likely the given label of each training row is for
     each class that may be the true one; without it the problem is convex.
     """
-    logs = np.stack([each.test for each in predictions])
-    count, _, size = logs.shape
+    logs = _stacked([each.test for each in predictions])
+    count, size, _ = logs.shape
     likelihood = np.eye(size)[test_codes]
     if train_likelihood is not None:
-        logs = np.concatenate([logs, np.stack([each.train for each in predictions])], axis=1)
+        logs = np.concatenate([logs, _stacked([each.train for each in predictions])], axis=2)
         likelihood = np.concatenate([likelihood, train_likelihood])
+    likelihood = np.asfortranarray(likelihood)
     mean = np.full(count, 1.0 / count)
 
     def loss(values: Floats) -> tuple[float, Floats]:
@@ -87,7 +88,7 @@ def calibrate(
         away = weights - mean
         penalty = 0.5 * policy.WEIGHT_PRIOR * float(away @ away) + 0.5 * policy.BIAS_PRIOR * float(bias @ bias)
         slope = np.append(
-            np.einsum("jtk,tk->j", logs, residual) + policy.WEIGHT_PRIOR * away,
+            np.tensordot(logs, residual.T) + policy.WEIGHT_PRIOR * away,
             residual.sum(axis=0)[1:] + policy.BIAS_PRIOR * bias,
         )
         return penalty - float(np.log(total).sum()), slope
@@ -99,10 +100,16 @@ def calibrate(
 
 
 def _combine(predictions: Sequence[LabelPredictions], weights: Floats, bias: Floats) -> Calibrated:
-    train = _combined(np.stack([each.train for each in predictions]), weights, bias)
-    test = _combined(np.stack([each.test for each in predictions]), weights, bias)
+    train = _combined(_stacked([each.train for each in predictions]), weights, bias)
+    test = _combined(_stacked([each.test for each in predictions]), weights, bias)
     return Calibrated(tuple(each.name for each in predictions), weights, bias, train, test)
 
 
+def _stacked(logs: Sequence[Floats]) -> Floats:
+    """(predictors, K, rows): classes are few, and sums over them are fast where the rows are next to each other."""
+    return np.stack([each.T for each in logs])
+
+
 def _combined(logs: Floats, weights: Floats, bias: Floats) -> Floats:
-    return np.asarray(log_softmax(np.tensordot(weights, logs, axes=1) + bias, axis=1))
+    """(rows, K) of stacked ones."""
+    return np.asarray(log_softmax(np.tensordot(weights, logs, axes=1).T + bias, axis=1))

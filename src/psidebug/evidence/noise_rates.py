@@ -118,12 +118,12 @@ def fit_by_em(
 
     With ``look``, q(y_i | x_i) (n,), labels may follow the look of their row, and uneven rates are drawn to even ones.
     """
-    size = probability.shape[1]
+    size, probability = probability.shape[1], np.asfortranarray(probability)  # sums over few classes: by column
     rates = even_rates(size, START) if start is None else start.rates
     follow = None if look is None else START_FOLLOWING if start is None or start.follow is None else start.follow
     pseudo_counts = np.full((size, size), policy.WRONG_PSEUDO_COUNT)
     np.fill_diagonal(pseudo_counts, policy.RIGHT_PSEUDO_COUNT)
-    recorded, drawn_to = np.eye(size)[given], rates
+    recorded, drawn_to = np.eye(size).take(given, axis=1).T, rates
     for _ in range(rounds):
         posterior, _, true = _posterior(probability, rates, given, known, follow, look)
         counts = (posterior * true).T @ recorded + pseudo_counts
@@ -142,7 +142,7 @@ def fit_by_em(
 
 def with_rates(log_probability: Floats, given: Codes, rates: Floats) -> NoiseFit:
     """What follows from these rates, which are not learned."""
-    posterior, likelihood, _ = _posterior(np.exp(log_probability), rates, given, None)
+    posterior, likelihood, _ = _posterior(np.exp(np.asfortranarray(log_probability)), rates, given, None)
     return NoiseFit(rates, posterior, float(np.log(likelihood).sum()))
 
 
@@ -153,7 +153,7 @@ def log_likelihood(log_probability: Floats, given: Codes) -> float:
 
 def label_likelihood(rates: Floats, given: Codes, follow: float | None = None, look: Floats | None = None) -> Floats:
     """R_i(y_i | k) (n, K): how likely each given label is for each true class."""
-    by_class = rates[:, given].T
+    by_class = rates.take(given, axis=1).T  # by column, and much faster than an index
     return by_class if follow is None or look is None else (1.0 - follow) * by_class + follow * look[:, None]
 
 
@@ -167,7 +167,7 @@ def _posterior(
 ) -> tuple[Floats, Floats, Floats | float]:
     """W (n, K), the likelihood (n,) of the labels, and how likely each follows the truth, not the look, if it is k."""
     likelihood = label_likelihood(rates, given, follow, look)
-    true = 1.0 if follow is None else (1.0 - follow) * rates[:, given].T / np.maximum(likelihood, 1e-300)
+    true = 1.0 if follow is None else (1.0 - follow) * rates.take(given, axis=1).T / np.maximum(likelihood, 1e-300)
     joint = probability * likelihood
     if known is not None:
         settled = known >= 0
