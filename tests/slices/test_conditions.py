@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from psidebug.slices import atoms as module
 from psidebug.slices.atoms import atoms_of
 from psidebug.slices.conditions import Condition, Home
 from psidebug.slices.ranges import short_date, short_number
@@ -81,14 +82,22 @@ def test_every_condition_evaluated_again_gives_the_rows_that_were_counted(name: 
         assert np.flatnonzero(holds).tolist() == np.flatnonzero(atoms.holds(index)).tolist(), str(condition)
 
 
+@pytest.mark.parametrize("at_once", [1, 100_000])
 @pytest.mark.parametrize("name", TABLES)
-def test_the_tally_is_the_count_and_the_sum_over_the_rows(name: str) -> None:
+def test_the_tally_is_the_count_and_the_sum_over_the_rows(
+    name: str, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many columns are counted at once, and also by the atoms of these rows alone."""
+    monkeypatch.setattr(module, "AT_ONCE", at_once)
     atoms = atoms_of(as_table(TABLES[name], name="X_train"), None, np.arange(COUNT), least=3)
     scores = np.random.default_rng(3).normal(size=COUNT)
     rows = np.flatnonzero(np.arange(COUNT) % 3 != 1)
     n, total = atoms.tally(rows, scores)
+    alone = atoms.at(rows)
+    assert [each.tolist() for each in alone.tally(np.arange(len(rows)), scores[rows])] == [n.tolist(), total.tolist()]
     for index in range(len(atoms.conditions)):
         both = rows[atoms.holds(index)[rows]]
+        assert rows[alone.holds(index)].tolist() == both.tolist()
         assert n[index] == len(both)
         assert total[index] == pytest.approx(scores[both].sum(), abs=1e-9)
 

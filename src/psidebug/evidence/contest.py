@@ -278,11 +278,10 @@ def promising(contest: Contest, by: Hypothesis, found: list[Slice]) -> list[Slic
         if gain <= 0:
             break
         each = _widest(contest, by, found[-place], gain)
-        taken = [*kept, *by.slices]
-        shared = (
-            (len(np.intersect1d(each.members, own.members)), len(each.members), len(own.members)) for own in taken
-        )
+        inside, taken = np.zeros(len(contest.labels.codes), dtype=bool), [*kept, *by.slices]
+        inside[each.members] = True
         same = any(set(own.conditions) == set(each.conditions) for own in taken)
+        shared = ((inside[own.members].sum(), len(each.members), len(own.members)) for own in taken)
         if not same and not any(both > policy.MAJORITY * min(sizes) for both, *sizes in shared):
             kept.append(each)
     return kept

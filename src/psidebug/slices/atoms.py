@@ -8,7 +8,7 @@ counts of all atoms are a histogram of these numbers and sums over ranges of it,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -40,28 +40,14 @@ class Atoms:
     """(N, words), 1 where the row has the word."""
     size: int
     """Number of cells."""
-    worded: Sequence[tuple[Callable[[int], Condition], int]]
-    """What says the condition of each atom, and the number to ask it for."""
+    conditions: Sequence[Condition]
     first: Ints
     last: Ints
     """Cells of each atom: first, and the one after the last."""
     place: Ints
-    """Which row of ``codes`` has the cells of an atom; -1 for words, each a cell."""
+    """Which row of ``codes`` has the cells of an atom; of words -1, -2, … in their order, each a cell."""
     column: Ints
-    """Which column an atom is about, by its first cell; each word counts as a column of its own."""
-
-    def __len__(self) -> int:
-        return len(self.first)
-
-    @cached_property
-    def conditions(self) -> list[Condition]:
-        """All of them."""
-        return [self.condition(atom) for atom in range(len(self))]
-
-    def condition(self, atom: int) -> Condition:
-        """One of them: of thousands few are ever put in words."""
-        in_words, number = self.worded[atom]
-        return in_words(number)
+    """Which column an atom is about; each word counts as a column of its own."""
 
     def at(self, rows: Ints) -> Atoms:
         """The same conditions over some of the rows."""
@@ -75,10 +61,13 @@ class Atoms:
         first, last, place = int(self.first[atom]), int(self.last[atom]), self.place[atom]
         if place >= 0:
             return np.asarray((self.codes[place] >= first) & (self.codes[place] < last))
-        word = np.searchsorted(self._word_cells, first)
-        inside = np.zeros(self.words.shape[0], dtype=bool)
+        inside, word = np.zeros(self.words.shape[0], dtype=bool), -1 - place
         inside[self._by_word.indices[slice(*self._by_word.indptr[word : word + 2])]] = True
         return inside
+
+    @cached_property
+    def _by_word(self) -> sp.csc_array:
+        return self.words.tocsc()
 
     def tally(self, rows: Ints, *scores: Floats) -> list[Floats]:
         """For every atom the number of these rows that it has, and the sum of each of their scores."""
@@ -92,20 +81,9 @@ class Atoms:
             for total, weight in zip(sums[1:], weights, strict=True):
                 total[:-1] += np.bincount(cells, np.tile(weight, len(codes)), minlength=self.size)
         if self.words.shape[1]:
-            sums[:, self._word_cells] = (self.words[rows].T @ np.column_stack([np.ones(len(rows)), *weights])).T
-        return list(np.add.reduceat(sums, self._bounds, axis=1)[:, ::2])
-
-    @cached_property
-    def _bounds(self) -> Ints:
-        return np.column_stack([self.first, self.last]).ravel()
-
-    @cached_property
-    def _word_cells(self) -> Ints:
-        return self.first[self.place < 0]
-
-    @cached_property
-    def _by_word(self) -> sp.csc_array:
-        return self.words.tocsc()
+            inside = self.words[rows].T @ np.column_stack([np.ones(len(rows)), *weights])
+            sums[:, self.first[self.place < 0]] = inside.T
+        return list(np.add.reduceat(sums, np.column_stack([self.first, self.last]).ravel(), axis=1)[:, ::2])
 
 
 def atoms_of(features: Table, metadata: Table | None, ids: npt.NDArray[Any], *, least: int) -> Atoms:
@@ -144,27 +122,34 @@ def _blocks_of_columns(described: list[Column], home: Home, *, least: int) -> It
         yield from _blocks_of(column, home, least=least, share=share)
 
 
-def _joined(found: list[Block], rows: int) -> Atoms:
-    blocks = [block for block in found if block.ranges]
+def _joined(blocks: list[Block], rows: int) -> Atoms:
     starts = np.cumsum([0, *(block.size for block in blocks)]).tolist()
-    of_columns = [block for block in blocks if not sp.issparse(block.cells)]
     of_words = [block.cells for block in blocks if sp.issparse(block.cells)]
-    codes = np.empty((len(of_columns), rows), dtype=np.min_scalar_type(starts[-1]))
-    about: dict[tuple[Home, str], int] = {}
-    numbers, place = [np.empty((4, 0), dtype=np.intp)], -1
+    codes = np.empty((len(blocks) - len(of_words), rows), dtype=np.min_scalar_type(starts[-1]))
+    about: dict[tuple[Plain, ...], int] = {}
+    numbers, place, words = [], 0, 0
     for block, start in zip(blocks, starts, strict=False):
-        first, last = start + np.array(block.ranges, dtype=np.intp).T
-        if sp.issparse(block.cells):
-            numbers.append(np.stack([first, last, np.full_like(first, -1), first]))
-            continue
-        place, named = place + 1, block.condition(0)
-        codes[place] = block.cells
-        codes[place] += start
-        column = about.setdefault((named.home, named.column), start)
-        numbers.append(np.stack([first, last, np.full_like(first, place), np.full_like(first, column)]))
-    words = sp.csr_array(sp.hstack([sp.csr_array((rows, 0)), *of_words], format="csr"))
-    worded = [(block.condition, atom) for block in blocks for atom in range(len(block.ranges))]
-    return Atoms(codes, words, starts[-1], worded, *np.hstack(numbers))
+        of_column = not sp.issparse(block.cells)
+        if of_column:
+            codes[place] = block.cells
+            codes[place] += start
+        for number, (condition, first, last) in enumerate(block.atoms):
+            column = about.setdefault(_subject(condition), len(about))
+            numbers.append((start + first, start + last, place if of_column else -1 - words - number, column))
+        place, words = place + of_column, words + (0 if of_column else block.size)
+    return Atoms(
+        codes,
+        sp.csr_array(sp.hstack([sp.csr_array((rows, 0)), *of_words], format="csr")),
+        starts[-1],
+        [condition for block in blocks for condition, _, _ in block.atoms],
+        *np.array(numbers, dtype=np.intp).reshape(-1, 4).T,
+    )
+
+
+def _subject(condition: Condition) -> tuple[Plain, ...]:
+    """What at most one condition of a slice may be about: a column, or one word of a text."""
+    word = condition.values if condition.operator == "contains" else ()
+    return (condition.home, condition.column, *word)
 
 
 def _described(table: Table, home: Home) -> list[Column]:
@@ -182,48 +167,42 @@ def _entries(table: Table, home: Home, *, least: int) -> Iterator[Block]:
         counts = present.sum(axis=0)
         chosen = np.flatnonzero((counts >= least) & (counts <= table.shape[0] / 2))
         names = [f"{UNNAMED[home]}{index}" for index in chosen.tolist()]
-        yield _each(present[:, chosen], names, lambda name: Condition(name, "≠", (0,), home))
+        yield _single(present[:, chosen], [Condition(name, "≠", (0,), home) for name in names])
     elif len(table.shape) == 1:
         yield _words("text", table, home, least=least)
 
 
 def _blocks_of(column: Column, home: Home, *, least: int, share: int) -> Iterator[Block]:
-    """Missing values, and what the kind of the column offers."""
+    """What the kind of the column offers, with missing values before it."""
     name = str(column.name)
     if column.dated or column.numeric:
-        yield _with_missing(cut(column.values, name, home, share=share), name, home, least=least)
+        block, many = cut(column.values, name, home, share=share), False
     else:
-        codes, distinct = coded(column.values)
-        yield _with_missing(_values(codes, list(distinct), name, home, least=least), name, home, least=least)
-        if len(distinct) > policy.MOST_VALUES and any(isinstance(value, str) for value in distinct):
-            yield _words(name, column.values, home, least=least)
+        block, many = _values(column, home, least=least)
+    missing = block.size - 1
+    if np.count_nonzero(block.cells == missing) >= least:
+        block.atoms.insert(0, (Condition(name, "missing", (), home), missing, missing + 1))
+    yield block
     if column.dated:
         yield from _calendar(column.values, name, home)
+    elif many:
+        yield _words(name, column.values, home, least=least)
 
 
-def _with_missing(block: Block, name: str, home: Home, *, least: int) -> Block:
-    """The last cell is of missing values; if there are enough of them it is the first atom."""
-    last = block.size - 1
-    if np.count_nonzero(block.cells == last) < least:
-        return block
-    missing = Condition(name, "missing", (), home)
-    return block._replace(
-        ranges=[(last, last + 1), *block.ranges], condition=lambda atom: block.condition(atom - 1) if atom else missing
-    )
-
-
-def _values(codes: Ints, distinct: list[Plain], name: str, home: Home, *, least: int) -> Block:
-    """``column = value``; where there are too many values the frequent ones."""
-    counts = np.bincount(codes[codes >= 0], minlength=len(distinct))
-    frequent = counts >= (_frequent(len(codes), least) if len(distinct) > policy.MOST_VALUES else least)
-    kept = [value for value, keep in zip(distinct, frequent, strict=True) if keep]
-    cell_of = np.append(np.where(frequent, np.cumsum(frequent) - 1, len(kept)), len(kept) + 1)  # code -1 is the last
-    return _each(cell_of[codes], kept, lambda value: Condition(name, "=", (value,), home), others=2)
+def _values(column: Column, home: Home, *, least: int) -> tuple[Block, bool]:
+    """``column = value``, of too many values for the frequent ones; and whether there are so many, and texts."""
+    codes, distinct = coded(column.values)
+    name, counts = str(column.name), np.bincount(codes[codes >= 0], minlength=len(distinct))
+    many = len(distinct) > policy.MOST_VALUES
+    frequent = counts >= (_frequent(len(codes), least) if many else least)
+    named = [Condition(name, "=", (value,), home) for value, keep in zip(distinct, frequent, strict=True) if keep]
+    cell_of = np.append(np.where(frequent, np.cumsum(frequent) - 1, len(named)), len(named) + 1)  # -1, missing, is last
+    return _single(cell_of[codes], named, others=2), many and any(isinstance(value, str) for value in distinct)
 
 
 def _words(name: str, texts: npt.NDArray[Any], home: Home, *, least: int) -> Block:
     cells, words = words_of(texts, least=_frequent(len(texts), least))
-    return _each(cells, words, lambda word: Condition(name, "contains", (word,), home))
+    return _single(cells, [Condition(name, "contains", (word,), home) for word in words])
 
 
 def _frequent(rows: int, least: int) -> int:
@@ -237,13 +216,15 @@ def _stretches(ids: npt.NDArray[Any], *, least: int) -> Block:
     starts = -(-np.arange(size + 1) * len(ids) // size)  # so that a half, a quarter, … of the rows end where they end
     codes = np.empty(len(ids), dtype=np.uint8)
     codes[order] = np.arange(len(ids)) * size // len(ids)
-    ranges, width = [], size // 2
+    atoms, width = [], size // 2
     while width > 1:
-        firsts = range(0, size - width + 1, width // 2)
-        ranges += [(first, first + width) for first in firsts if starts[first] < starts[first + width]]
+        for first in range(0, size - width + 1, width // 2):
+            rows = order[starts[first] : starts[first + width]]
+            if len(rows):
+                ends = (int(ids[rows[0]]), int(ids[rows[-1]]))
+                atoms.append((Condition("row", "between", ends, "rows"), first, first + width))
         width //= 2
-    ends = [(int(ids[order[starts[first]]]), int(ids[order[starts[last] - 1]])) for first, last in ranges]
-    return Block(codes, size, ranges, lambda atom: Condition("row", "between", ends[atom], "rows"))
+    return Block(codes, size, atoms)
 
 
 def _calendar(dates: npt.NDArray[Any], name: str, home: Home) -> Iterator[Block]:
@@ -252,13 +233,10 @@ def _calendar(dates: npt.NDArray[Any], name: str, home: Home) -> Iterator[Block]
         distinct, codes = np.unique(dates.astype(f"datetime64[{unit}]"), return_inverse=True)
         count = int((~np.isnat(distinct)).sum())  # NaT is the last, if it is there
         if 1 < count <= policy.MOST_VALUES:
-            written = [str(each) for each in distinct[:count]]
-            yield _each(codes, written, lambda date: Condition(name, "=", (date,), home), others=1)
+            yield _single(codes, [Condition(name, "=", (str(each),), home) for each in distinct[:count]], others=1)
 
 
-def _each(
-    cells: Cells | sp.csr_array, named: Sequence[Any], condition: Callable[[Any], Condition], others: int = 0
-) -> Block:
-    """Cells that are an atom each, with the condition on what it is named by, and after them others that are none."""
-    ranges = [(cell, cell + 1) for cell in range(len(named))]
-    return Block(cells, len(named) + others, ranges, lambda atom: condition(named[atom]))
+def _single(cells: Cells | sp.csr_array, conditions: list[Condition], others: int = 0) -> Block:
+    """Cells that are an atom each, and after them others that are none."""
+    atoms = [(condition, cell, cell + 1) for cell, condition in enumerate(conditions)]
+    return Block(cells, len(conditions) + others, atoms)

@@ -56,7 +56,8 @@ def slices_by_score(task: Task, scores: Floats, *, most: int, within: Searchable
     by_label = []
     for given in np.unique(codes).tolist():
         own = np.flatnonzero(codes == given)
-        by_label.append(MeanScore(within.atoms.at(own), given, within.least, values[within.rows[own]]))
+        everyone, scored = np.ones(len(own), dtype=bool), values[within.rows[own]]
+        by_label.append(MeanScore(within.atoms.at(own), given, everyone, within.least, scored))
     found = _found(task, within.rows, within.atoms, [each for each in by_label if each.tells_apart], most)
     if len(within.rows) < len(task.train):
         found = [_measured(each, task, values) for each in found]
@@ -68,14 +69,17 @@ def slices_by_label_share(task: Task, *, most: int, least: int = policy.LEAST_RO
     rows, held = searched_rows(task), np.arange(len(task.test))[:MOST_TEST_ROWS]
     atoms = atoms_of_both(take(task.train.features, rows), take(task.test.features, held), least=least)
     labels = np.concatenate([task.train.codes[rows], task.test.codes[held]])
-    present = np.unique(task.train.codes).tolist()
-    by_label = [LabelShareScore(atoms, given, least, labels == given, len(rows)) for given in present]
+    train = np.arange(len(labels)) < len(rows)
+    by_label = [
+        LabelShareScore(atoms, given, (labels == given) & train, least, labels == given, train)
+        for given in np.unique(task.train.codes).tolist()
+    ]
     return _ordered(_found(task, rows, atoms, by_label, most))
 
 
 def _found(task: Task, rows: Ints, atoms: Atoms, scores: Sequence[Score], most: int) -> list[Slice]:
     """The best slices by any of these scores, one for each given label; the first rows of the atoms are these."""
-    if not len(atoms) or not scores:
+    if not atoms.conditions or not scores:
         return []
     searches = [beam_search(score, most) for score in scores]
     looked = sum(count for _, count in searches)
@@ -83,7 +87,7 @@ def _found(task: Task, rows: Ints, atoms: Atoms, scores: Sequence[Score], most: 
     for each in distinct([one for found, _ in searches for one in found], most):
         held = atoms.holds(*each.atoms)[: len(rows)]
         members = rows[held & (task.train.codes[rows] == each.given)]
-        found = Slice.of(tuple(map(atoms.condition, each.atoms)), each.given, members, each.z, looked)
+        found = Slice.of(tuple(atoms.conditions[atom] for atom in each.atoms), each.given, members, each.z, looked)
         slices.append(replace(found, held=(task.train.features, held)) if len(rows) == len(task.train) else found)
     return slices
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -22,16 +21,13 @@ Cells = npt.NDArray[np.unsignedinteger[Any] | np.intp]
 
 
 class Block(NamedTuple):
-    """Cells of one column, or of many words, and the atoms that are ranges of them."""
+    """Cells of one column, or of many words, and the conditions that hold in ranges [first, last) of them."""
 
     cells: Cells | sp.csr_array
     """Of a column the cell of every row (N,); of words (N, words), 1 where the row has the word."""
     size: int
     """Number of cells."""
-    ranges: Sequence[tuple[int, int]]
-    """First cell of each atom, and the one after the last."""
-    condition: Callable[[int], Condition]
-    """Of an atom: of thousands few are ever put in words."""
+    atoms: list[tuple[Condition, int, int]]
 
 
 def cut(values: npt.NDArray[Any], name: str, home: Home, *, share: int) -> Block:
@@ -43,14 +39,12 @@ def cut(values: npt.NDArray[Any], name: str, home: Home, *, share: int) -> Block
     values = values if dated else values.astype(np.float64)
     absent = np.isnat(values) if dated else np.isnan(values)
     ordered = np.sort(values)[: np.count_nonzero(~absent)]  # missing ones are the last
-    is_last = np.ones(len(ordered), dtype=bool)
-    np.not_equal(ordered[1:], ordered[:-1], out=is_last[:-1])
-    counted = np.flatnonzero(is_last) + 1  # rows with this value or a lower one
-    distinct = ordered[is_last]
+    is_last = np.append(ordered[1:] != ordered[:-1], True)[: len(ordered)]
+    distinct, counted = ordered[is_last], np.flatnonzero(is_last) + 1
     end = len(distinct) - 1
     apart = len(distinct) <= min(policy.MOST_VALUES, share // 2)  # they may be codes
     cuts = [each for each in _quantiles(counted, share) if dated or np.isfinite(distinct[each : each + 2]).all()]
-    tops = list(range(end)) if apart else cuts  # the highest values of all cells but the last
+    tops = list(range(end)) if apart else cuts  # the highest value of each cell but the last
     cells = np.zeros(len(values), dtype=np.uint8)
     for top in tops:
         cells += values > distinct[top]
@@ -60,31 +54,31 @@ def cut(values: npt.NDArray[Any], name: str, home: Home, *, share: int) -> Block
     if apart:
         spans |= dict.fromkeys((each, each) for each in range(len(distinct)) if dated or np.isfinite(distinct[each]))
     spans.pop((0, end), None)
-    near = {index for top in tops for index in range(max(top - 1, 0), min(top + 2, end) + 1)}
-    listed, edges = list(spans), _Edges({index: distinct[index] for index in near}, end, dated)
-    return Block(
-        cells,
-        len(tops) + 2,
-        [(bisect_left(tops, low), bisect_left(tops, high) + 1) for low, high in listed],
-        lambda atom: Condition(name, *edges.condition(*listed[atom]), home),
-    )
+    edges = _Edges(distinct)
+    atoms = [
+        (Condition(name, *edges.condition(low, high), home), bisect_left(tops, low), bisect_left(tops, high) + 1)
+        for low, high in spans
+    ]
+    return Block(cells, len(tops) + 2, atoms)
 
 
 def _quantiles(counted: Ints, share: int) -> list[int]:
-    """Where to cut, after the value of this index: quantiles, so few that their ranges are ≤ ``share``."""
+    """Where to cut, after the value of this index: quantiles, so few that their ranges are ≤ ``share``.
+
+    ``counted`` says of every value how many rows have it or a lower one.
+    """
     cuts = next((c for c in range(policy.MOST_CUTS, 1, -1) if (c + 1) * (c + 2) // 2 <= share), 1)
     wanted = np.arange(1, cuts + 1) / (cuts + 1) * counted[-1:].sum()
     found = np.unique(np.searchsorted(counted, wanted))
     return [int(each) for each in found if each < len(counted) - 1]
 
 
-class _Edges(NamedTuple):
+class _Edges:
     """Ranges of the sorted values of a column, in words with as few digits as tell them from their neighbours."""
 
-    near: dict[int, Any]
-    """The values next to a cut, by their index: all others may be forgotten."""
-    end: int
-    dated: bool
+    def __init__(self, distinct: npt.NDArray[Any]) -> None:
+        self._distinct = distinct
+        self._written: dict[tuple[int, int], Plain] = {}
 
     def condition(self, low: int, high: int) -> tuple[Any, tuple[Plain, ...]]:
         """Operator and values for the range from one index to another, both in it."""
@@ -92,18 +86,22 @@ class _Edges(NamedTuple):
             return "=", (self._exact(low),)
         if low == 0:
             return "≤", (self._edge(high, high + 1),)
-        if high == self.end:
+        if high == len(self._distinct) - 1:
             return ">", (self._edge(low - 1, low),)
         return "between", (self._edge(low, low - 1), self._edge(high, high + 1))
 
     def _exact(self, index: int) -> Plain:
-        if self.dated:
-            return short_date(self.near[index], [self.near[i] for i in (index - 1, index + 1) if i in self.near])
-        return float(self.near[index]) + 0.0  # -0 is 0
+        value = self._distinct[index]
+        if self._distinct.dtype.kind == "M":
+            return short_date(value, self._distinct[max(index - 1, 0) : index + 2])
+        return float(value) + 0.0  # -0 is 0
 
     def _edge(self, inside: int, outside: int) -> Plain:
-        value, other = self.near[inside], self.near[outside]
-        return short_date(value, [other]) if self.dated else short_number(value, other)
+        if (inside, outside) not in self._written:
+            value, other = self._distinct[inside], self._distinct[outside]
+            dated = self._distinct.dtype.kind == "M"
+            self._written[inside, outside] = short_date(value, [other]) if dated else short_number(value, other)
+        return self._written[inside, outside]
 
 
 def short_number(inside: float, outside: float) -> float:

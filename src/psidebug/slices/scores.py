@@ -49,11 +49,6 @@ class MeanScore(Score):
 
     values: Floats
 
-    @property
-    def own(self) -> Mask:
-        """All."""
-        return np.ones(len(self.values), dtype=bool)
-
     @cached_property
     def spread(self) -> Spread:
         """Of the rows with this label."""
@@ -87,7 +82,7 @@ class MeanScore(Score):
         n, total = self.atoms.tally(rows, self.values)
         another = ~np.isin(self.atoms.column, list(parent.about))
         z, looked = self._z(n, total, (n < size) & (n < n_alone) & another)
-        rare = float(norm.isf(1.0 / (policy.BEAM * len(self.atoms))))
+        rare = float(norm.isf(1.0 / (policy.BEAM * len(self.atoms.conditions))))
         some = np.maximum(n, 1)
         good = z > np.maximum(self.alone.z, parent.z) + policy.RISE
         good &= self.spread.z(some, total, among=size, mean=self.values[rows].mean()) > rare
@@ -112,18 +107,8 @@ class LabelShareScore(Score):
     """
 
     labelled: Mask
-    """All rows with the label."""
-    train: int
-    """How many of the rows are training rows; test rows come after them."""
-
-    @property
-    def own(self) -> Mask:
-        """Training rows with the label."""
-        return self.labelled & self._is_train
-
-    @property
-    def _is_train(self) -> Mask:
-        return np.arange(len(self.labelled)) < self.train
+    train: Mask
+    """Which rows have the label, and which are training rows; the others are test rows."""
 
     @cached_property
     def alone(self) -> Scored:
@@ -139,17 +124,12 @@ class LabelShareScore(Score):
 
     def _z(self, rows: Mask) -> tuple[Floats, int]:
         """Of every atom among these rows, and how many have rows enough; half a row is added to each count."""
-        n, k = self._counts(rows & self._is_train)
-        m, j = self._counts(rows & ~self._is_train)
+        groups = (self.train, self.own, ~self.train, self.labelled & ~self.train)
+        n, k, m, j = (self.atoms.tally(np.flatnonzero(rows & group))[0] for group in groups)
         enough = k >= self.least
         n, k, m, j = n + 1.0, k + 0.5, m + 1.0, j + 0.5
         g = _log_likelihood(k, n) + _log_likelihood(j, m) - _log_likelihood(k + j, n + m)
         return np.where(enough & (k / n > j / m), np.sqrt(2.0 * np.maximum(g, 0.0)), 0.0), int(enough.sum())
-
-    def _counts(self, rows: Mask) -> tuple[Floats, Floats]:
-        """Of every atom the number of these rows, and of those with the label."""
-        (every,), (own,) = (self.atoms.tally(np.flatnonzero(each)) for each in (rows, rows & self.labelled))
-        return every, own
 
 
 def _log_likelihood(k: Floats, n: Floats) -> Floats:

@@ -49,13 +49,10 @@ class Score(ABC):
 
     atoms: Atoms
     given: int
+    own: Mask
+    """The rows that a slice may have: training rows with this label."""
     least: int
     """Rows that a slice must have."""
-
-    @property
-    @abstractmethod
-    def own(self) -> Mask:
-        """Which rows of the atoms a slice may have: training rows with this label."""
 
     @cached_property
     @abstractmethod
