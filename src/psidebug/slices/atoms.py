@@ -134,7 +134,8 @@ def _joined(blocks: list[Block], rows: int) -> Atoms:
             codes[place] = block.cells
             codes[place] += start
         for number, (condition, first, last) in enumerate(block.atoms):
-            column = about.setdefault(_subject(condition), len(about))
+            if number == 0 or not of_column:
+                column = about.setdefault(_subject(condition), len(about))
             numbers.append((start + first, start + last, place if of_column else -1 - words - number, column))
         place, words = place + of_column, words + (0 if of_column else block.size)
     return Atoms(

@@ -44,7 +44,8 @@ class Condition:
     """Where the column is: conditions on metadata and on row ids are about training rows only."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "values", tuple(self.values))  # a list, when read from JSON
+        if not isinstance(self.values, tuple):
+            object.__setattr__(self, "values", tuple(self.values))  # a list, when read from JSON
 
     def __str__(self) -> str:
         shown = [_shown(value) for value in self.values]
