@@ -26,6 +26,7 @@ from psidebug.diagnosis.curve import curve_of
 from psidebug.diagnosis.either_set import Weighed, training_labels, weighed
 from psidebug.diagnosis.named_options import graybox_of, stated_prior, symptom_of
 from psidebug.diagnosis.proof import Prover
+from psidebug.diagnosis.rare_classes import notes_on_rare_classes
 from psidebug.diagnosis.repair import Correction, best_of, enough_evidence, retrained
 from psidebug.diagnosis.session import Session
 from psidebug.diagnosis.verdict import cannot_say, notes_on_classes, notes_on_estimates, verdict, with_causes
@@ -126,6 +127,7 @@ def _one_round(seen: Repaired, spec: Spec, origin: Origin, more: dict[str, str],
     tests = suspect_tests(task, believed.of_test)
     causes = (*seen.causes, *with_error_told(believed.causes, task, tests), *(() if accused is None else (accused,)))
     notes = notes_on_estimates(box, measured, estimates) + prover.notes + notes_on_classes(task, repaired)
+    notes += notes_on_rare_classes(task, hypotheses)
     findings = Findings(
         encoding=task.encoding,
         labels=labels,

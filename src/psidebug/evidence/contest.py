@@ -37,8 +37,8 @@ from psidebug.evidence.joint_fit import (
 from psidebug.evidence.noise_rates import NoiseFit, even_rates, fit_rates, log_likelihood, with_rates
 from psidebug.evidence.parents import parents
 from psidebug.evidence.predictors import Predictors
+from psidebug.evidence.proposals import proposed
 from psidebug.slices.conditions import Slice
-from psidebug.slices.find import searchable, slices_by_label_share, slices_by_score
 from psidebug.task.annotations import Annotations
 from psidebug.task.labels import Codes
 from psidebug.task.task import Task
@@ -220,7 +220,7 @@ def compete(contest: Contest, effects: Floats | None, tick: Tick) -> list[Hypoth
     task = contest.task
     first = scattered(contest)
     tick("slices", 0, 1)
-    found = _proposed(task, first.p_wrong(contest.labels.codes), effects)
+    found = proposed(task, first.p_wrong(contest.labels.codes), contest.calibrated.train, effects)
     best_scattered, bar = scattered_jointly(contest, first)
     hypotheses = [best_scattered]
     for each in promising(contest, first, found)[: policy.SLICES_WEIGHED]:
@@ -254,20 +254,6 @@ def _with_answers(contest: Contest, best: Hypothesis, answers: Annotations) -> H
     possible = None if best.possible is None else best.possible | answers.said(contest.task.encoding.size)
     annotated = Annotated.of(answers, logs, look, contest.labels.known, possible)
     return replace(best, posterior=annotated.over(best.posterior), annotated=annotated)
-
-
-def _proposed(task: Task, p_wrong: Floats, effects: Floats | None) -> list[Slice]:
-    """Slices by three searches: where training labels are not those of the test set, where scattered errors would be
-    thickest, and where labels have the largest effect."""
-    came = task.as_it_came  # labels that were wrong and are settled still show where others are
-    within = searchable(came)
-    found = slices_by_label_share(came, most=policy.SLICES_LISTED)
-    for scores in (p_wrong,) if effects is None else (p_wrong, effects):
-        found += slices_by_score(came, scores, most=policy.SLICES_LISTED, within=within)
-    if task.data.known is None:
-        return found
-    unsettled = [replace(each, members=each.members[~task.data.known[each.members]]) for each in found]
-    return [each for each in unsettled if len(each.members)]
 
 
 def promising(contest: Contest, by: Hypothesis, found: list[Slice]) -> list[Slice]:
