@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+import psidebug
 from psidebug.causes import represented
 from psidebug.causes.claim import Claim
 from psidebug.causes.columns import both_sets
-from tests.causes.rows import SEEDS, WRONG_LABELS, Rows, late_is_rare, parcels
+from tests.causes.rows import SEEDS, WRONG_LABELS, Rows, late_is_rare, learner, parcels
 
 
 def claims(rows: Rows) -> list[Claim]:
@@ -65,3 +66,13 @@ def test_smaller_training_sets_lack_nothing() -> None:
     """As many rows as a tenth of the test set, drawn alike."""
     for seed in SEEDS:
         assert claims(parcels(seed, 60, 600)) == [], seed
+
+
+def test_more_rows_of_the_kind_are_worth_more_than_as_many_others() -> None:
+    clean = parcels(1, 900, 700)
+    rows = thinned(clean, clean.X_train["kind"] == "bag")
+    lines = psidebug.debug(learner(), *rows.parts, check_fidelity=False, rng=0).causes
+    (found,) = lines[lines["cause"] == "under_represented"].to_dict("records")
+    assert found["control"] is not None
+    assert found["proved"]
+    assert found["control"] < found["evidence"]

@@ -35,7 +35,7 @@ from psidebug.task.task import Task
 from psidebug.training.trainer import Trainer
 
 Tick = Callable[[str, int, int], None]
-FIRST = ("label_spelling", "unit", "missing_code", "swapped_columns", "leak", "duplicates", "dead_column")
+FIRST = ("label_spelling", "swapped_columns", "unit", "missing_code", "leak", "duplicates", "dead_column")
 """Which claim is accepted first: those before could look like those after."""
 MOST_ACCEPTED = 6
 

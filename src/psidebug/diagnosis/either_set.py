@@ -11,7 +11,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from psidebug import policy
 from psidebug.causes import capacity, duplicates, one_column, represented, shares
@@ -26,6 +25,7 @@ from psidebug.diagnosis.repair import Correction, enough_evidence, told
 from psidebug.errors import LearnerFailed
 from psidebug.evidence.calibration import chance
 from psidebug.evidence.contest import Contest, compete
+from psidebug.evidence.held_out import Rows
 from psidebug.evidence.hypotheses import Hypothesis
 from psidebug.evidence.predictors import Predictors
 from psidebug.evidence.which_set import mirrored, noise_in_test_labels, training_labels_rather
@@ -106,7 +106,7 @@ def weighed(
     return Weighed(hypotheses, of_test, tuple(found))
 
 
-def _of_all_rows(hypothesis: Hypothesis, task: Task, kept: npt.NDArray[np.intp]) -> Hypothesis:
+def _of_all_rows(hypothesis: Hypothesis, task: Task, kept: Rows) -> Hypothesis:
     """A hypothesis about rows without their copies, for all rows: a copy has the posterior of the row that was kept."""
     keys = row_keys(task.data)[0]
     order = np.argsort(keys[kept])
@@ -214,24 +214,33 @@ def _with_shares_of_training(task: Task) -> Task:
 
 
 def _joined(task: Task, trainer: Trainer, claim: Claim) -> FoundCause:
-    """What test rows of the kind are worth to train on, to others of the kind."""
+    """What test rows of the kind are worth to train on, to others of the kind, beside as many test rows of others."""
     assert claim.rows is not None
-    rows = np.random.default_rng(task.seed).permutation(claim.rows)
-    before = log_losses(task.margins(task.learner, task.test))
+    rng = np.random.default_rng(task.seed)
+    rows = rng.permutation(claim.rows)
+    others = rng.permutation(np.setdiff1d(np.arange(len(task.test)), rows))[: len(rows)]
+    before = log_losses(task.margins(task.learner, task.test))[rows]
+    gain, control = (_gained_by(trainer, rows, joined, before) for joined in (rows, others))
+    nats, error = float(gain.sum()), float(np.sqrt(np.vdot(gain, gain)))
+    beside = float(control.sum())
+    proved = bool(np.isfinite(nats) and nats > max(policy.LEAST_Z * error, beside))
+    nats = max(nats, 0.0) if np.isfinite(nats) else 0.0
+    more = f" With {len(rows) // 2} more of them the log loss there falls from {before.mean():.2f} to "
+    advice = claim.advice + (f"{more}{(before - gain).mean():.2f}." if proved else "")
+    found = replace(found_cause(claim, task), advice=advice, evidence=nats, share=share_of(task, nats))
+    return replace(found, proved=proved, control=beside)
+
+
+def _gained_by(trainer: Trainer, rows: Rows, joined: Rows, before: Floats) -> Floats:
+    """What each of these test rows gains if half of the joined ones are trained on, those that it is not among."""
     gains = np.zeros(len(rows))
     try:
         for half in (0, 1):
-            apart, with_ = rows[half::2], rows[1 - half :: 2]
-            after = log_losses(trainer.trained(Join(with_)).test)
-            gains[half::2] = before[apart] - after[apart]
+            after = log_losses(trainer.trained(Join(joined[1 - half :: 2])).test)
+            gains[half::2] = before[half::2] - after[rows[half::2]]
     except LearnerFailed:
-        gains[:] = 0.0
-    gain, error = float(gains.sum()), float(np.sqrt(np.vdot(gains, gains)))
-    proved = bool(np.isfinite(gain) and gain > policy.LEAST_Z * error)
-    nats = max(gain, 0.0) if np.isfinite(gain) else 0.0
-    more = f" With {len(rows) // 2} more of them the log loss there falls from {before[rows].mean():.2f} to "
-    advice = claim.advice + (f"{more}{before[rows].mean() - gains.mean():.2f}." if proved else "")
-    return replace(found_cause(claim, task), advice=advice, evidence=nats, share=share_of(task, nats), proved=proved)
+        return np.zeros(len(rows))
+    return gains
 
 
 def _test_labels(task: Task, of_test: Hypothesis) -> FoundCause:
