@@ -146,8 +146,9 @@ def _either_set(
     if not enough_evidence(mirror):
         return tuple(hypotheses), None
     of_test = compete(Contest.of(mirror, Predictors.of(mirror, Trainer(mirror))), None, tick)[0]
-    if of_test.follow is not None and of_test.follow > policy.MAJORITY:
-        return tuple(hypotheses), None  # all of them follow the look of their rows: another rule, and no errors
+    follow = of_test.follow or 0.0
+    if follow > policy.MAJORITY and follow > (hypotheses[0].follow or 0.0):
+        return tuple(hypotheses), None  # nearly all follow the look of their rows: another rule, and no errors
     if of_test.surplus < policy.LEAST_OF_TEST or (accused and _training_rather(task, trainer, hypotheses[0], of_test)):
         return tuple(hypotheses), None
     return (_none_wrong(task, hypotheses[0]),), of_test
