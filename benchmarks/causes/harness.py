@@ -100,14 +100,21 @@ def _tables(name: str, seed: int) -> Tables:
     return tables(name, seed)
 
 
-def run(wanted: Sequence[Cell], out: Path, *, tell: Callable[[str], None] = print) -> None:
-    """Measure what is not yet in the file ``out``."""
+def run(
+    wanted: Sequence[Cell],
+    out: Path,
+    *,
+    measure: Callable[[Cell], Row] | None = None,
+    fields: Sequence[str] = FIELDS,
+    tell: Callable[[str], None] = print,
+) -> None:
+    """Measure what is not yet in the file ``out``; ``measure`` makes a line of other tasks than the planted ones."""
     done = {tuple(line[name] for name in KEY) for line in read_lines(out)}
     missing = [cell for cell in wanted if tuple(map(str, cell.key.values())) not in done]
     with threadpool_limits(limits=1):
         for number, cell in enumerate(missing, 1):
-            row = tried(cell) | {"commit": commit_of_psi()}
-            append_lines(out, [row], FIELDS)
+            row = tried(cell, measure or measured) | {"commit": commit_of_psi()}
+            append_lines(out, [row], fields)
             tell(f"{number} of {len(missing)}: {cell.plant}, {cell.table}, seed {cell.seed}, {cell.learner}: "
                  f"{row.get('all', '') or row.get('reason', '')}")  # fmt: skip
 
@@ -122,22 +129,22 @@ def commit_of_psi() -> str:
         return ""
 
 
-def tried(cell: Cell) -> Row:
+def tried(cell: Cell, measure: Callable[[Cell], Row]) -> Row:
     """The line of one run; a failure is a line with the reason."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            planted = planted_in(cell)
-            if planted.skipped:
-                return cell.key | {"reason": f"skipped: {planted.skipped}"}
-            return cell.key | measured(planted, cell)
+            return cell.key | measure(cell)
         except Exception as problem:  # a failure is a result
             first = (str(problem).strip().splitlines() or [""])[0]
             return cell.key | {"reason": f"failed: {type(problem).__name__}: {first[:120]}"}
 
 
-def measured(planted: Planted, cell: Cell) -> Row:
-    """What Psi says of the task, and what that is worth."""
+def measured(cell: Cell) -> Row:
+    """What Psi says of a planted task, and what that is worth."""
+    planted = planted_in(cell)
+    if planted.skipped:
+        return {"reason": f"skipped: {planted.skipped}"}
     diagnosis, fits, seconds = diagnosed(planted, cell)
     found = diagnosis.found.causes
     row: Row = {
@@ -150,7 +157,7 @@ def measured(planted: Planted, cell: Cell) -> Row:
         "fits": fits,
         "seconds": seconds,
     }
-    row |= _labels(planted, cell, diagnosis) | _tests(planted, diagnosis)
+    row |= changed_labels(planted, cell, diagnosis) | accused_tests(planted, diagnosis)
     if cell.plant in COMPARED and not cell.validation:
         _, fits, seconds = diagnosed(planted, cell, causes="labels")
         row |= {"fits_labels": fits, "seconds_labels": seconds}
@@ -181,7 +188,7 @@ def diagnosed(planted: Planted, cell: Cell, causes: Literal["all", "labels"] = "
             t.y_train,
             t.X_test,
             t.y_test,
-            metadata=t.metadata,
+            metadata=None if t.metadata.empty else t.metadata,
             check_fidelity=False,
             causes=causes,
             rng=cell.seed,
@@ -190,7 +197,7 @@ def diagnosed(planted: Planted, cell: Cell, causes: Literal["all", "labels"] = "
     return found, fits, time.process_time() - start
 
 
-def _labels(planted: Planted, cell: Cell, diagnosis: Diagnosis) -> Row:
+def changed_labels(planted: Planted, cell: Cell, diagnosis: Diagnosis) -> Row:
     """Labels that Psi would change, and errors on validation rows where it changes some."""
     t, repaired = planted.tables, np.asarray(diagnosis.repaired_labels)
     changed = np.asarray(repaired != t.y_train)
@@ -215,7 +222,7 @@ def _labels(planted: Planted, cell: Cell, diagnosis: Diagnosis) -> Row:
     }
 
 
-def _tests(planted: Planted, diagnosis: Diagnosis) -> Row:
+def accused_tests(planted: Planted, diagnosis: Diagnosis) -> Row:
     """Test labels that are accused."""
     accused = np.zeros(len(planted.tables.y_test), dtype=bool)
     if (suspects := diagnosis.found.suspect_tests) is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,19 +11,22 @@ from benchmarks.causes import words
 from benchmarks.causes.harness import ALL, COMPARED, LEARNERS
 from benchmarks.causes.more import MORE, PAIRS
 from benchmarks.causes.plants import PLANTS, Plant
+from benchmarks.causes.raha_page import wrong_cells
 from benchmarks.causes.results import MUCH, Raised, Run, Runs, failures_of, raised_by
 from benchmarks.causes.rivals import RIVALS
+from benchmarks.causes.words import table
 
 PSI = "Psi"
 
 
-def page_of(out: Path, rivals: Path) -> str:
+def page_of(out: Path, rivals: Path, raha: Path, raha_rivals: Path) -> str:
     """The whole page, in Markdown."""
     runs = Runs.of(out)
     parts = [words.ABOUT, table(["cause", "what it means", "how it is recognised", "what to do"], _guide())]
-    parts += [words.MEASURED, _what(runs)]
+    parts += [words.MEASURED, runs.extent]
     parts += ["## Is the right cause named first?", _first(runs, PLANTS)]
     parts += [words.MORE, _first(runs, MORE), words.PAIRS, _pairs(runs)]
+    parts += wrong_cells(raha, raha_rivals)
     parts += [words.HARM, _harm(runs)]
     parts += ["## Test labels", _tests(runs), "## Time", _time(runs)]
     parts += [words.TOOLS, *_tools(runs, rivals), _mapping(), *_absent(rivals)]
@@ -31,28 +34,8 @@ def page_of(out: Path, rivals: Path) -> str:
     return "\n".join(part.rstrip() + "\n" for part in parts if part)
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Lines of a table."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
 def _guide() -> list[list[str]]:
     return [[f"`{name}`", *said] for name, *said in words.CAUSES]
-
-
-def _what(runs: Runs) -> str:
-    seeds = {kept: sorted({each["seed"] for each in runs.runs if each["validation"] == kept}) for kept in "01"}
-    commits = sorted({each["commit"] for each in runs.runs if each["commit"]})
-    told = f"Here: {len(runs)} runs, of seeds {_and(seeds['0'])}"
-    told += f"; with validation rows, seed {_and(seeds['1'])}." if seeds["1"] else "."
-    return told + (
-        f" They are of Psi as of commit {_and(commits)}; a later one may answer otherwise." if commits else ""
-    )
-
-
-def _and(names: Sequence[str]) -> str:
-    return " and ".join(names)
 
 
 def about(plant: Plant) -> str:

@@ -119,6 +119,16 @@ class Runs:
         """For how many it holds, "n of m"; a dash if there are none."""
         return f"{sum(map(holds, self.runs))} of {len(self)}" if self.runs else "–"
 
+    @property
+    def extent(self) -> str:
+        """How many there are, of which seeds and of which Psi, as sentences."""
+        seeds = {kept: sorted({each["seed"] for each in self.runs if each["validation"] == kept}) for kept in "01"}
+        commits = sorted({each["commit"] for each in self.runs if each["commit"]})
+        told = f"Here: {len(self)} runs, of seeds {' and '.join(seeds['0'])}"
+        told += f"; with validation rows, seed {' and '.join(seeds['1'])}." if seeds["1"] else "."
+        later = f" They are of Psi as of commit {' and '.join(commits)}; a later one may answer otherwise."
+        return told + later if commits else told
+
     def numbers(self, name: str) -> list[float]:
         """A measure of those runs that have it."""
         return [float(each[name]) for each in self.runs if each[name]]

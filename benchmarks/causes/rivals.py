@@ -22,12 +22,14 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from threadpoolctl import threadpool_limits
 
 from benchmarks import RESULTS
+from benchmarks.causes import raha
 from benchmarks.causes.harness import Cell, Row, cells, planted_in
 from benchmarks.causes.plants import PLANTS, Planted, learner_of
 from benchmarks.causes.tables import DATA
 from benchmarks.lines import append_lines, read_lines
 
 OUT = RESULTS / "causes_rivals.csv"
+RAHA_OUT = RESULTS / "causes_raha_rivals.csv"
 KEY = ("tool", "plant", "table", "seed", "learner")
 FIELDS = (*KEY, "version", "expected", "raised", "seconds", "reason")
 
@@ -166,6 +168,7 @@ def run(
     out: Path = OUT,
     *,
     rivals: Sequence[Rival] = RIVALS,
+    task: Callable[[Cell], Planted] = planted_in,
     tell: Callable[[str], None] = print,
 ) -> None:
     """Measure what is not yet in the file ``out``."""
@@ -174,19 +177,19 @@ def run(
         for cell in wanted:
             key = dict(zip(KEY, (rival.name, cell.plant, cell.table, str(cell.seed), cell.learner), strict=True))
             if tuple(key.values()) not in done:
-                row = key | tried(rival, cell)
+                row = key | tried(rival, cell, task)
                 append_lines(out, [row], FIELDS)
                 tell(f"{rival.name}, {cell.plant}, {cell.table}: {row.get('raised', row.get('reason'))}")
 
 
-def tried(rival: Rival, cell: Cell) -> Row:
+def tried(rival: Rival, cell: Cell, task: Callable[[Cell], Planted]) -> Row:
     """The line of a tool on a task."""
     with warnings.catch_warnings(), threadpool_limits(limits=1), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
         start = time.process_time()
         row: Row = {}
         try:
-            planted = planted_in(cell)
+            planted = task(cell)
             row |= {"expected": planted.cause, "version": version(rival.package)}
             start = time.process_time()
             raised = rival.raised(planted, cell.learner)
@@ -197,14 +200,19 @@ def tried(rival: Rival, cell: Cell) -> Row:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure the tools that are named, on seed 0 with the logistic learner."""
+    """Measure the tools that are named, with the logistic learner: on plants of seed 0, or on wrong cells."""
     asked = argparse.ArgumentParser(description=main.__doc__)
-    asked.add_argument("--out", type=Path, default=OUT)
+    asked.add_argument("--raha", action="store_true", help="wrong cells in real tables, from PSI_DATA")
+    asked.add_argument("--out", type=Path)
     asked.add_argument("--tools", nargs="*", default=[each.name for each in RIVALS])
-    asked.add_argument("--tables", nargs="*", default=list(DATA))
+    asked.add_argument("--tables", nargs="*")
     told = asked.parse_args(arguments)
     chosen = [each for each in RIVALS if each.name in told.tools]
-    run(cells(tuple(PLANTS), [0], told.tables, ["logistic"]), told.out, rivals=chosen)
+    if told.raha:
+        wanted = cells(raha.TASKS, raha.SEEDS, told.tables or tuple(raha.TABLES), ["logistic"])
+        run(wanted, told.out or RAHA_OUT, rivals=chosen, task=raha.planted_in)
+    else:
+        run(cells(tuple(PLANTS), [0], told.tables or tuple(DATA), ["logistic"]), told.out or OUT, rivals=chosen)
 
 
 if __name__ == "__main__":

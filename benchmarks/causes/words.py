@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 ABOUT = """# Which cause is it?
 
 A model errs on new rows. Wrong training labels are one cause among others. `psidebug.debug(...)` asks about all of them
@@ -159,3 +161,23 @@ core; work in other processes is not counted. The plants were made for the cause
 with them; the others were made for other ends and had no tuning, so this flatters Psi.
 Deepchecks ran with NumPy 1.26 and scikit-learn 1.6: with NumPy 2 it fails, with scikit-learn 1.9 it cannot be imported.
 """
+
+WRONG_CELLS = """## Wrong cells in real tables
+
+Nobody planted these: Raha's tables are there as they were found and as people corrected them, cell by cell. One set is
+dirty and the other clean, or both are clean; labels are right in all. Beers are read twice: what is not a number is
+missing, and as written. Times and dates that are written otherwise are missing.
+A seed is a random split.
+
+The truth is the columns whose cells differ between the versions, as the learner gets them. A *wrong column* is *named*
+if any cause names it, or, in the next column of the table, a check before the diagnosis. *Other causes* name no such
+column; with clean sets all but `none` and `cannot_say` do. *Right labels changed* is a share of the training rows. Only
+what differs between the sets can be seen: which of them is the wrong one, and what its cells should be, nobody can tell
+from these two tables. (The clean dates of rayyan have day, year and month; the dirty ones look like the usual order.)
+"""
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Lines of a table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)

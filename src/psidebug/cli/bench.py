@@ -97,8 +97,8 @@ def bench(
 
     "paper" repeats the evaluation of the paper and shows both sets of numbers; "peers" compares Psi with other tools,
     on the same rows in the same run; "real" takes errors that nobody planted; "causes" plants units, codes, copies and
-    more, and asks which it is; "speed" compares a diagnosis with one fit. Real data are downloaded, or read from the
-    folder that PSI_DATA names.
+    more, and asks which it is, also of real tables with wrong cells where PSI_DATA has them (real/raha); "speed"
+    compares a diagnosis with one fit. Real data are downloaded, or read from the folder that PSI_DATA names.
 
     The benchmarks come with a clone of the repository, not with the installed package: there, run
     pip install -e ".[bench]" first.
