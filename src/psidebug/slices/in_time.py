@@ -7,7 +7,7 @@ rate ρ, a row gains, with p_i = P(g | x_i) by predictors that do not know the d
     log(1 + ρ (1/p_i - 1))  if y_i = g,  else  log(1 - ρ)
 
 nats. These add up over rows, so that cumulative sums give them for all ranges. The witnesses are training rows too,
-those that meet the condition at other times: what rows gain there on average, if they do, is taken off, since
+those that meet the condition at other times: what rows gain on average at any time, if they do, is taken off, since
 predictors that know little about such rows are wrong about them at all times. Errors that go both ways, at the rate ε,
 gain log(1 - ε + ε (1/P(y_i | x_i) - 1) / (K-1)). What is found is charged with all that was looked at: ranges, or
 ranges × conditions (decision 27).
@@ -197,15 +197,21 @@ class _Scan:
     def _of_ranges_from(self, start: int) -> tuple[Floats, Mask]:
         """Gains of every range that begins here (R, A + 1), and whether it has rows enough and is not all the time."""
         rows, own, gains = (np.cumsum(each[start:], axis=0) for each in (self.rows, self.own, self.gains))
-        outside = np.maximum(self.gains.sum(axis=0) - gains, 0.0) / np.maximum(self.rows.sum(axis=0) - rows, 1.0)
+        always = np.maximum(self.gains.sum(axis=0), 0.0) / np.maximum(self.rows.sum(axis=0), 1.0)
         enough = own >= self.least
         if start == 0:
             enough[-1] = False
-        return gains - rows * outside, enough
+        return gains - rows * always, enough
 
     def _may_join(self, condition: Condition) -> bool:
         """Not another condition on the date, nor on the order of the rows, which is often that of time."""
         return condition.home != "rows" and (condition.home, condition.column) != (self.periods.home, self.periods.name)
+
+
+def at_any_time(task: Task, found: Slice) -> Mask:
+    """The training rows that meet the conditions of a slice but the first, which is its range of dates."""
+    held = [each.holds(task.data.home(each.home)) for each in found.conditions[1:]]
+    return np.asarray(np.logical_and.reduce([np.ones(len(task.train), dtype=bool), *held]))
 
 
 def _slice_of(task: Task, best: Best, periods: Periods, trace: Trace, atoms: Atoms, looked: int) -> Slice:
