@@ -188,5 +188,5 @@ def test_the_command_writes_the_page(tmp_path: Path, measured: Path, monkeypatch
 
 def test_where_both_sets_follow_the_look_of_their_rows_training_labels_are_not_simply_blamed() -> None:
     """280 and 140 rows of tumours, 16 wrong test labels: 19 right training labels were changed before."""
-    line = harness.tried(Cell("test_labels_of_a_slice", SMALL, 1008, "logistic"))
+    line = harness.tried(Cell("test_labels_of_a_slice", SMALL, 1008, "logistic"), harness.measured)
     assert (line["named"], line["changed"]) == ("test_labels", 0)

@@ -117,7 +117,7 @@ def test_what_people_decided_is_applied_and_training_labels_are_not(folder: Path
         ([], "which test labels? Give --reviewed"),
         (["--reviewed"], "nobody has decided on a test label yet"),
         (["--top", "3", "--weights"], "--weights is about the training data"),
-        (["--top", "3", "--cause", "unit"], "--cause is about the training data"),
+        (["--top", "3", "--cause", "unit"], "--top and --cause do not go together"),
         (["--verified"], "--verified is about the training data"),
     ],
     ids=str,

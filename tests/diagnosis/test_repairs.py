@@ -225,3 +225,26 @@ def test_what_two_thirds_of_the_test_rows_cannot_say_is_not_told(rows: Rows) -> 
     found = psidebug.debug(LogisticRegression(), X, given, X_test[:40], y_test[:40], check_fidelity=False)
     assert found.hypotheses[0].likely
     assert set(found.repairs["repair"]) == {AS_GIVEN, repairs.GIVEN_WITH_TEST}
+
+
+def test_test_rows_alone_are_judged_in_every_fold_also_where_no_label_is_doubted(
+    rows: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By all test rows some labels are in doubt, by two thirds of them none."""
+    monkeypatch.setattr(repairs, "compete", lambda *contest: [])
+    task = Task.of(LogisticRegression(), *rows.four, seed=0)
+    posterior = np.full((len(rows.given), 2), 0.4)
+    posterior[np.arange(len(rows.given)), rows.given] = 0.6
+    told = repairs_of(Trainer(task), Believed.by(posterior, task.train.codes), None, repairs.unwatched)
+    X, y, folds = rows.X[rows.test], rows.truth[rows.test], Folds.of(task).test
+    errors = sum(
+        int(
+            (
+                LogisticRegression().fit(X[folds != fold], y[folds != fold]).predict(X[folds == fold])
+                != y[folds == fold]
+            ).sum()
+        )
+        for fold in range(3)
+    )
+    assert errors > 0
+    assert next(each.error.wrong for each in told if each.repair == TEST_ALONE) == errors

@@ -17,7 +17,7 @@ from psidebug.causes import capacity, duplicates, one_column, represented, share
 from psidebug.causes.claim import Claim
 from psidebug.causes.columns import Floats, both_sets
 from psidebug.causes.duplicates import row_keys
-from psidebug.changes import Blank, Drop, Join, Relabel
+from psidebug.changes import Blank, Drop, InTurn, Join, Relabel
 from psidebug.diagnosis.as_findings import suspect_tests
 from psidebug.diagnosis.causes import found_cause, retrained, share_of
 from psidebug.diagnosis.proof import Prover
@@ -90,11 +90,11 @@ def weighed(
     of_test: Hypothesis | None = None
     if of_labels is not None:
         hypotheses, of_test = _either_set(of_labels, trainer, effects, tick, training_only=training_only)
-        accused = of_test if of_test is not None else hypotheses[0]
-        claim = _one_column(of_labels, accused, tick, of_test=of_test is not None) if accused.likely else None
-        if claim is not None:
-            found.append(retrained(Prover(task, trainer), claim)[0])
-            changed.add(str(claim.column))
+        unrepaired = {str(each.column) for each in seen if each.column is not None and each.change is None}
+        columns = _of_columns(of_labels, hypotheses[0], of_test, unrepaired, tick)
+        if columns is not None:
+            found += [retrained(Prover(task, trainer), each)[0] for each in columns]
+            changed |= {str(each.column) for each in columns}
             hypotheses, of_test = (_none_wrong(task, hypotheses[0]),), None
     if of_test is not None:
         found.append(_test_labels(task, of_test))
@@ -154,18 +154,34 @@ def _either_set(
     return (_none_wrong(task, hypotheses[0]),), of_test
 
 
-def _one_column(contest: Contest, accused: Hypothesis, tick: Tick, *, of_test: bool) -> Claim | None:
-    """A column without which hardly anything speaks against the accused labels, of training or of test."""
+def _of_columns(
+    contest: Contest, of_train: Hypothesis, of_test: Hypothesis | None, unrepaired: Collection[str], tick: Tick
+) -> list[Claim] | None:
+    """Columns, if hardly anything speaks against labels without them: none new if it is those that are ``unrepaired``.
+
+    None if labels are to blame all the same, or if they are not accused.
+    """
+    accused = of_train if of_test is None else of_test
+    if not accused.likely:
+        return None
     task, columns = contest.task, both_sets(contest.task.data)
     trainer = Trainer(task)
     may_be_left = policy.GONE_OF_SLICES if accused.slices else policy.HARDLY_ANY
-    for each in one_column.candidates(trainer, columns):
-        with suppress(LearnerFailed):
-            without = trainer.after(Blank(each.column.name))
-            without = mirrored(without) if of_test else without
+
+    def gone_without(names: Collection[str]) -> bool:
+        try:
+            without = trainer.after(InTurn(tuple(Blank(name) for name in sorted(names))))
+            without = without if of_test is None else mirrored(without)
             again = compete(Contest.of(without, Predictors.of(without, Trainer(without))), None, tick)[0]
-            if again.evidence < may_be_left * accused.evidence:
-                return one_column.claim_of(task.data, columns, each)
+        except LearnerFailed:
+            return False
+        return again.evidence < may_be_left * accused.evidence
+
+    if unrepaired and gone_without(unrepaired):
+        return []
+    for each in one_column.candidates(trainer, columns):
+        if gone_without([each.column.name]):
+            return [one_column.claim_of(task.data, columns, each)]
     return None
 
 
@@ -193,7 +209,7 @@ def _training_rather(task: Task, trainer: Trainer, of_train: Hypothesis, of_test
             gain, error = float(gains.sum()), float(np.sqrt(np.vdot(gains, gains)))
             if abs(gain) > policy.LEAST_Z * error:
                 return gain > 0
-    return training_labels_rather(task, trainer, of_train, of_test) > policy.LEAST_OF_TEST
+    return training_labels_rather(task, trainer, of_train, of_test) > policy.LEAST_SURPLUS
 
 
 def _with_shares_of_training(task: Task) -> Task:

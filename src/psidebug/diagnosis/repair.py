@@ -47,8 +47,9 @@ class Correction:
 
     @property
     def proved(self) -> bool:
-        """Whether the evidence is likely, and retraining proves the correction."""
-        return self.hypothesis.likely and self.verified.proved(accused=bool(self.hypothesis.accused))
+        """Whether the evidence is clearly likely, and retraining proves the correction."""
+        likely = self.hypothesis.surplus > policy.LEAST_SURPLUS
+        return likely and self.verified.proved(accused=bool(self.hypothesis.accused))
 
 
 def enough_evidence(task: Task) -> bool:

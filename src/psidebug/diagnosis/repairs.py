@@ -112,8 +112,7 @@ def changes_of(task: Task, believed: Believed, test_rows: Rows) -> dict[str, Cha
         return changes
     relabel = Relabel.of(data, believed.codes)
     changes |= {RELABELLED: relabel, WITH_TEST: InTurn((relabel, join))}
-    if _every_class_in(data, test_rows):
-        changes[TEST_ALONE] = InTurn((join, Drop(everyone)))
+    changes |= _alone(data, test_rows)
     if learners.takes_weights(task.learner):
         own = np.ones(len(everyone)) if data.sample_weight is None else data.sample_weight
         weights = own * believed.confidence
@@ -126,11 +125,13 @@ def changes_of(task: Task, believed: Believed, test_rows: Rows) -> dict[str, Cha
     return changes
 
 
-def _every_class_in(data: Data, test_rows: Rows) -> bool:
-    """Whether a model of these test rows alone would know the classes of the training set."""
+def _alone(data: Data, test_rows: Rows) -> dict[str, Change]:
+    """These test rows and no others; none if a model of them would not know the classes of the training set."""
     size = data.encoding.size
     trained, tested = (np.bincount(codes, minlength=size) for codes in (data.train.codes, data.test.codes[test_rows]))
-    return bool((tested[trained > 0] > 0).all())
+    if not (tested[trained > 0] > 0).all():
+        return {}
+    return {TEST_ALONE: InTurn((Join(test_rows), Drop(np.arange(len(data.train)))))}
 
 
 def told(repairs: Sequence[FoundRepair]) -> str:
@@ -172,7 +173,8 @@ def _cross_fitted(
             failed |= {RELABELLED, WEIGHTED, LEFT_OUT, WITH_TEST, TEST_ALONE}
         elif doubts:  # by all test rows, but maybe not by these: then a repair leaves the labels as they are
             as_given = {RELABELLED: NOTHING, WEIGHTED: NOTHING, LEFT_OUT: NOTHING, WITH_TEST: changes[GIVEN_WITH_TEST]}
-            changes = as_given | changes
+            changes = as_given | _alone(task.data, others) | changes
+        failed |= set(NAMES) - set(changes)  # of some test rows nothing would be known
         for name, change in changes.items():
             try:
                 margins = trainer.trained(change).test[apart]

@@ -79,16 +79,27 @@ def training_labels_rather(task: Task, trainer: Trainer, of_train: Hypothesis, o
 def _in_slice(task: Task, trainer: Trainer, train: Mask, test: Mask) -> float:
     """By how much more the training labels inside need noise rates than the test labels do, for as many rows.
 
-    0 if a class is hardly known outside: who has not seen it cannot say that it is not there.
+    0 if a class is hardly known outside: who has not seen it cannot say that it is not there. 0 also if they cannot
+    explain the labels of either set: then they do not know such rows.
     """
-    every = np.bincount(np.append(task.train.codes, task.test.codes), minlength=task.encoding.size)
-    outside = np.bincount(np.append(task.train.codes[~train], task.test.codes[~test]), minlength=len(every))
-    if (outside < policy.HARDLY_ANY * every).any():
+    if not _known_outside(task, train, test):
         return 0.0
     said = _outsiders(task, trainer, train, test)
     codes = task.train.codes[train], task.test.codes[test]
     needed = [_needs(logs, own) / len(own) for logs, own in zip(said, codes, strict=True)]
+    if min(needed) > policy.HARDLY_ANY * max(needed):
+        return 0.0
     return (needed[0] - needed[1]) * min(len(each) for each in codes)
+
+
+def _known_outside(task: Task, train: Mask, test: Mask) -> bool:
+    """Whether of every class a fair share of its labels is outside, by one of the sets: the other may be the wrong."""
+    size, shares = task.encoding.size, []
+    for codes, inside in ((task.train.codes, train), (task.test.codes, test)):
+        every, outside = np.bincount(codes, minlength=size), np.bincount(codes[~inside], minlength=size)
+        shares.append(np.where(every > 0, outside / np.maximum(every, 1), np.nan))
+    known = np.fmax(*shares)  # NaN of a class that neither has
+    return not (known < policy.HARDLY_ANY).any()
 
 
 def _needs(logs: Floats, codes: Codes) -> float:
