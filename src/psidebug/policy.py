@@ -90,7 +90,7 @@ tell; the part of it that any other column, and it of the test labels, may tell.
 SHARES_DIFFER, ROWS_MOVED = 1e-5, 0.45
 """p of the class shares in both sets, and the part of the way that the rows must have gone with the labels (λ): on 80
 planted tasks, measured, λ was 0.8 to 1.2 where the classes had other shares, and at most 0.3 where labels were wrong;
-where columns tell little of the class 0.5 to 1.5, and at most 0.1."""
+where columns tell little of the class 0.5 to 1.7 and -1 to 1.6, so λ must also be twice its standard error."""
 LEAST_CAPACITY_LOST = 0.16
 """Part of the entropy of the labels by which another learner must do better. Measured: at most 0.12 on clean tables
 with good learners, at least 0.20 with bad options."""

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from scipy.special import xlogy
 from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression
 
+import psidebug
 from psidebug.diagnosis.rare_classes import needed_test_rows, notes_on_rare_classes
 from psidebug.task.task import Task
 
@@ -62,3 +64,27 @@ def test_it_is_not_told_of_a_class_that_the_model_recognises() -> None:
     task = task_with(20)
     object.__setattr__(task, "predicted", task.test.codes)
     assert notes(task) == ()
+
+
+def test_labels_are_not_acquitted_where_that_note_is_told() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 3))
+    y = (X[:, 0] + 1.2 * rng.normal(size=2000) > 3.6).astype(int)
+    found = psidebug.debug(LogisticRegression(), X[:1400], y[:1400], X[1400:], y[1400:], check_fidelity=False, rng=0)
+    assert any("nothing would show" in note for note in found.notes)
+    assert found.corrected == 0
+    assert "not to blame" not in found.verdict
+
+
+def test_labels_that_are_very_likely_wrong_are_named_though_nothing_is_proved() -> None:
+    """A quarter of the labels is wrong, and the classes overlap so much that no correction shows on the test rows."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(2600, 4))
+    y = (rng.random(2600) < 1 / (1 + np.exp(2.3 - X[:, 0] + 0.7 * X[:, 1]))).astype(int)
+    given = np.where(rng.random(2000) < 0.25, 1 - y[:2000], y[:2000])
+    found = psidebug.debug(LogisticRegression(), X[:2000], given, X[2000:], y[2000:], check_fidelity=False, rng=0)
+    assert found.cause == "training_labels"
+    if found.corrected == 0:
+        assert not found.causes.iloc[0]["proved"]
+        assert "no label is changed" in found.verdict
+        assert "not to blame" not in found.verdict

@@ -31,7 +31,8 @@ def claims(data: Data, predictions: Sequence[LabelPredictions]) -> list[Claim]:
     if both.sum() < 2 or chi2_contingency(counts[:, both]).pvalue > policy.SHARES_DIFFER:
         return []
     trained, tested = counts / counts.sum(axis=1, keepdims=True)
-    if not np.median([_moved(data, each, trained, tested) for each in predictions]) > policy.ROWS_MOVED:
+    moved, errors = np.median([_moved(data, each, trained, tested) for each in predictions], axis=0)
+    if moved < max(policy.ROWS_MOVED, policy.LEAST_Z * errors):
         return []
     ratio = np.divide(tested, trained, out=np.ones(size), where=trained > 0)
     weights = ratio[data.train.codes] * (1.0 if data.sample_weight is None else data.sample_weight)
@@ -50,14 +51,18 @@ def claims(data: Data, predictions: Sequence[LabelPredictions]) -> list[Claim]:
     ]
 
 
-def _moved(data: Data, own: LabelPredictions, trained: Floats, tested: Floats) -> float:
-    """λ."""
+def _moved(data: Data, own: LabelPredictions, trained: Floats, tested: Floats) -> tuple[float, float]:
+    """λ, and its standard error: by w·p(x), to which λ is linear but for π_x ≥ 0, in the rows of both sets."""
     codes, size = data.train.codes, data.encoding.size
     shown = np.flatnonzero(trained > 0)
-    means = np.stack([np.exp(own.train[codes == code]).mean(axis=0) for code in shown], axis=1)
+    said = np.exp(own.train), np.exp(own.test)
+    means = np.stack([said[0][codes == code].mean(axis=0) for code in shown], axis=1)
     heavy = 100.0  # the shares sum to one
-    found = nnls(np.vstack([means, np.full(len(shown), heavy)]), np.append(np.exp(own.test).mean(axis=0), heavy))[0]
+    rows = np.vstack([means, np.full(len(shown), heavy)])
     by_rows = np.zeros(size)
-    by_rows[shown] = found
+    by_rows[shown] = nnls(rows, np.append(said[1].mean(axis=0), heavy))[0]
     way = tested - trained
-    return float((by_rows - trained) @ way / max(float(way @ way), 1e-12))
+    length = max(float(way @ way), 1e-12)
+    weights = way[shown] @ np.linalg.pinv(rows)[:, :size] / length
+    error = np.sqrt(sum(float((each @ weights).var()) / len(each) for each in said))
+    return float((by_rows - trained) @ way / length), float(error)

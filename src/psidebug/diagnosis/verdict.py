@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from psidebug import policy
+from psidebug.diagnosis.rare_classes import notes_on_rare_classes
 from psidebug.diagnosis.repair import told
 from psidebug.diagnosis.smallest import counted
 from psidebug.evidence.hypotheses import Hypothesis
@@ -89,7 +90,15 @@ def _not_the_labels(task: Task, hypotheses: Sequence[Hypothesis]) -> str:
     if unnoticeable(hypotheses):
         return f"it cannot be said whether labels are to blame: {UNNOTICED}."
     if labels is None:
-        return "wrong labels explain them no better than chance. The labels are probably not to blame."
+        chance = "wrong labels explain them no better than chance"
+        if notes_on_rare_classes(task, hypotheses):
+            return f"{chance}, as far as these test rows can tell: the notes say what would go unnoticed."
+        return f"{chance}. The labels are probably not to blame."
+    if best.surplus >= policy.CLEARLY_LIKELY:
+        return (
+            f"{labels}. Correcting them does not prove to make the model better on these test rows, so no label is "
+            f"changed: look at the suspects."
+        )
     return (
         f"{labels} and worth a look, but it is not proved that correcting them repairs the model. The errors may have "
         f"another cause, perhaps a model that cannot separate these classes."
