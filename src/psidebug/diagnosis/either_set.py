@@ -146,8 +146,7 @@ def _either_set(
     if not enough_evidence(mirror):
         return tuple(hypotheses), None
     of_test = compete(Contest.of(mirror, Predictors.of(mirror, Trainer(mirror))), None, tick)[0]
-    follow = of_test.follow or 0.0
-    if follow > policy.MAJORITY and follow > (hypotheses[0].follow or 0.0):
+    if not accused and (of_test.follow or 0.0) > policy.MAJORITY:
         return tuple(hypotheses), None  # nearly all follow the look of their rows: another rule, and no errors
     if of_test.surplus < policy.LEAST_OF_TEST or (accused and _training_rather(task, trainer, hypotheses[0], of_test)):
         return tuple(hypotheses), None
@@ -198,7 +197,10 @@ def _lacks_a_class(task: Task) -> bool:
 
 
 def _training_rather(task: Task, trainer: Trainer, of_train: Hypothesis, of_test: Hypothesis) -> bool:
-    """Whether the training labels are the wrong ones: by validation rows if they can tell, else by a third party."""
+    """Whether the training labels are the wrong ones: by validation rows if they can tell, else by a third party.
+
+    Before that comes a set whose labels follow a rule of their own: it is not wrong.
+    """
     if task.data.validation is not None:
         with suppress(LearnerFailed):
             change = Relabel.of(task.data, of_train.corrected(task.train.codes))
@@ -209,7 +211,15 @@ def _training_rather(task: Task, trainer: Trainer, of_train: Hypothesis, of_test
             gain, error = float(gains.sum()), float(np.sqrt(np.vdot(gains, gains)))
             if abs(gain) > policy.LEAST_Z * error:
                 return gain > 0
+    if _is_rule(of_test, of_train) or _is_rule(of_train, of_test):
+        return _is_rule(of_test, of_train)
     return training_labels_rather(task, trainer, of_train, of_test) > policy.LEAST_SURPLUS
+
+
+def _is_rule(one: Hypothesis, other: Hypothesis) -> bool:
+    """Whether labels are no errors but another rule: most follow the look of their rows, and the others say more."""
+    follow = one.follow or 0.0
+    return follow > policy.MAJORITY and follow > (other.follow or 0.0) and other.surplus > one.surplus
 
 
 def _with_shares_of_training(task: Task) -> Task:
