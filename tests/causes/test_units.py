@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,11 @@ from psidebug import policy
 from psidebug.causes import units
 from psidebug.causes.claim import Claim, Side
 from psidebug.causes.columns import TwoSets, both_sets, unlike
-from psidebug.changes import Rescale
-from psidebug.diagnosis.causes import claims_of
+from psidebug.changes import Mask, Rescale
+from psidebug.diagnosis.causes import claims_of, harmless
+from psidebug.diagnosis.proof import Prover
 from psidebug.task.data import Data
+from psidebug.task.task import Task
 from tests.causes.rows import SEEDS, WRONG_LABELS, Rows, late_is_rare, learner, parcels, seen
 
 
@@ -123,3 +126,12 @@ def test_a_few_rows_of_a_small_table_in_another_unit_are_seen_by_their_end() -> 
     (claim,) = units.claims(column)
     assert claim.rows is not None
     assert (hit[claim.rows]).mean() > 0.95
+
+
+def test_a_whole_column_is_repaired_though_wrong_labels_make_that_look_harmful() -> None:
+    """Codes in some rows are not: they are less clear."""
+    effect = Prover(Task.of(learner(), *parcels(0).parts, seed=0)).verify(Rescale("weight", test=True, factor=0.1))
+    bad = replace(effect, gain=-100.0, gain_error=1.0)
+    assert harmless(Rescale("weight", test=True, factor=0.1), bad)
+    assert not harmless(Rescale("weight", test=True, factor=0.1, rows=np.arange(50)), bad)
+    assert not harmless(Mask("weight", test=True, code=-1.0), bad)

@@ -121,7 +121,7 @@ def _accepted(done: Repaired, claim: Claim) -> Repaired:
     prover = Prover(task)
     found, change, effect = retrained(prover, claim)
     again, changes, spelled = task, done.changes, change if isinstance(change, Relabel) else done.spelled
-    if change is not None and harmless(effect) and not isinstance(change, Drop | Weigh | Relabel):
+    if change is not None and harmless(change, effect) and not isinstance(change, Drop | Weigh | Relabel):
         again = replace(prover.trainer.after(change), fitted_by_user=False)
         if len(task.bugs) < int((task.predicted != task.test.codes).sum()):  # bugs that were picked out stay so
             again = replace(again, bugs=np.intersect1d(task.bugs, again.bugs))
@@ -170,9 +170,16 @@ def best_that_trains(prover: Prover, changes: Sequence[Change]) -> tuple[Change 
     return max(tried, key=lambda each: each[1].gain, default=(None, None))
 
 
-def harmless(effect: Verification | None) -> bool:
-    """Whether a repair was trained, and is no worse than chance allows."""
-    return effect is not None and bool(np.isfinite(effect.gain) and effect.gain >= -policy.LEAST_Z * effect.gain_error)
+def harmless(change: Change, effect: Verification | None) -> bool:
+    """Whether a repair was trained, and is no worse than chance allows.
+
+    A whole column in another unit shows by itself. Where labels are wrong, too, its repair may make the errors on the
+    test rows worse at first.
+    """
+    if effect is None or not np.isfinite(effect.gain):
+        return False
+    whole_column = isinstance(change, Rescale) and change.rows is None
+    return bool(whole_column or effect.gain >= -policy.LEAST_Z * effect.gain_error)
 
 
 def written(prover: Prover, claim: Claim) -> Change | None:
@@ -183,7 +190,7 @@ def written(prover: Prover, claim: Claim) -> Change | None:
     for each in claim.changes:
         if isinstance(each, Drop | Relabel):
             return each
-        if not isinstance(each, Weigh) and harmless(best_that_trains(prover, (each,))[1]):
+        if not isinstance(each, Weigh) and harmless(each, best_that_trains(prover, (each,))[1]):
             return each
     return None
 
