@@ -24,7 +24,7 @@ from psidebug.diagnosis.proof import Prover
 from psidebug.diagnosis.repair import Correction, enough_evidence, told
 from psidebug.errors import LearnerFailed
 from psidebug.evidence.calibration import chance
-from psidebug.evidence.contest import Contest, compete
+from psidebug.evidence.contest import Contest, compete, evidence_by_plain_predictors
 from psidebug.evidence.held_out import Rows
 from psidebug.evidence.hypotheses import Hypothesis
 from psidebug.evidence.predictors import Predictors
@@ -158,27 +158,29 @@ def _of_columns(
 ) -> list[Claim] | None:
     """Columns, if hardly anything speaks against labels without them: none new if it is those that are ``unrepaired``.
 
-    None if labels are to blame all the same, or if they are not accused.
+    None if labels are to blame all the same, or if they are not accused. What speaks against them is asked of plain
+    predictors, with the column and without: the learner is not trained for that.
     """
     accused = of_train if of_test is None else of_test
     if not accused.likely:
         return None
     task, columns = contest.task, both_sets(contest.task.data)
-    trainer = Trainer(task)
+    candidates = one_column.candidates(Trainer(task), columns)
+    if not candidates and not unrepaired:
+        return None
+    tick("columns", 0, 1)
     may_be_left = policy.GONE_OF_SLICES if accused.slices else policy.HARDLY_ANY
+    suspected = task if of_test is None else mirrored(task)
+    evidence = evidence_by_plain_predictors(suspected, tick)
 
     def gone_without(names: Collection[str]) -> bool:
-        try:
-            without = trainer.after(InTurn(tuple(Blank(name) for name in sorted(names))))
-            without = without if of_test is None else mirrored(without)
-            again = compete(Contest.of(without, Predictors.of(without, Trainer(without))), None, tick)[0]
-        except LearnerFailed:
-            return False
-        return again.evidence < may_be_left * accused.evidence
+        blank = InTurn(tuple(Blank(name) for name in sorted(names)))
+        without = replace(suspected, data=blank.applied(suspected.data))
+        return evidence_by_plain_predictors(without, tick) < may_be_left * evidence
 
     if unrepaired and gone_without(unrepaired):
         return []
-    for each in one_column.candidates(trainer, columns):
+    for each in candidates:
         if gone_without([each.column.name]):
             return [one_column.claim_of(task.data, columns, each)]
     return None

@@ -36,12 +36,13 @@ from psidebug.evidence.joint_fit import (
 )
 from psidebug.evidence.noise_rates import NoiseFit, even_rates, fit_rates, log_likelihood, with_rates
 from psidebug.evidence.parents import parents
-from psidebug.evidence.predictors import Predictors
+from psidebug.evidence.predictors import OWN, OWN_ON_TEST, Predictors
 from psidebug.evidence.proposals import proposed
 from psidebug.slices.conditions import Slice
 from psidebug.task.annotations import Annotations
 from psidebug.task.labels import Codes
 from psidebug.task.task import Task
+from psidebug.training.trainer import Trainer
 
 Tick = Callable[[str, int, int], None]
 
@@ -217,10 +218,26 @@ def compete(contest: Contest, effects: Floats | None, tick: Tick) -> list[Hypoth
     ``effects`` (N,) is what moving each label does to the test loss, by the gray box. Predictors are trained anew for
     the slices that promise most.
     """
-    task = contest.task
     first = scattered(contest)
+    hypotheses = _compared(contest, first, effects, tick)
+    hypotheses[0] = with_repaired_labels(contest, hypotheses[0], first)
+    if (answers := contest.task.data.annotations) is not None:
+        hypotheses[0] = _with_answers(contest, hypotheses[0], answers)
+    return hypotheses
+
+
+def evidence_by_plain_predictors(task: Task, tick: Tick) -> float:
+    """Nats against the training labels by the best hypothesis, without the user's learner where others can predict."""
+    everyone = Predictors.of(task, Trainer(task))
+    plain = everyone.without([OWN, OWN_ON_TEST])
+    contest = Contest.of(task, plain if plain.everyone else everyone)
+    return _compared(contest, scattered(contest), None, tick)[0].evidence
+
+
+def _compared(contest: Contest, first: Hypothesis, effects: Floats | None, tick: Tick) -> list[Hypothesis]:
+    """``first`` are scattered errors by the test labels alone."""
     tick("slices", 0, 1)
-    found = proposed(task, first.p_wrong(contest.labels.codes), contest.calibrated.train, effects)
+    found = proposed(contest.task, first.p_wrong(contest.labels.codes), contest.calibrated.train, effects)
     best_scattered, bar = scattered_jointly(contest, first)
     hypotheses = [best_scattered]
     for each in promising(contest, first, found)[: policy.SLICES_WEIGHED]:
@@ -237,9 +254,6 @@ def compete(contest: Contest, effects: Floats | None, tick: Tick) -> list[Hypoth
         if not longer.surplus > best.surplus:
             break
         hypotheses.insert(0, longer)
-    hypotheses[0] = with_repaired_labels(contest, hypotheses[0], first)
-    if task.data.annotations is not None:
-        hypotheses[0] = _with_answers(contest, hypotheses[0], task.data.annotations)
     return hypotheses
 
 
