@@ -10,7 +10,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import psidebug
-from psidebug.evidence.contest import Contest, compete
+from psidebug.evidence.compete import compete
+from psidebug.evidence.contest import Contest
 from psidebug.evidence.hypotheses import Hypothesis
 from psidebug.evidence.predictors import Predictors
 from psidebug.evidence.which_set import mirrored, noise_in_test_labels, training_labels_rather

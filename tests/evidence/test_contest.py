@@ -16,14 +16,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 from psidebug.evidence import predictors
+from psidebug.evidence.compete import compete, promise, promising
 from psidebug.evidence.contest import (
     Contest,
-    compete,
     joint_surplus,
     mislabelled,
     predictions_without,
-    promise,
-    promising,
     scattered,
     scattered_jointly,
 )

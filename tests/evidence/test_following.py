@@ -12,7 +12,8 @@ from scipy.special import expit, log_softmax
 from sklearn.linear_model import LogisticRegression
 
 from psidebug import policy
-from psidebug.evidence.contest import Contest, compete, scattered, scattered_jointly, with_repaired_labels
+from psidebug.evidence.compete import compete
+from psidebug.evidence.contest import Contest, scattered, scattered_jointly, with_repaired_labels
 from psidebug.evidence.held_out import LabelPredictions
 from psidebug.evidence.joint_fit import (
     GivenLabels,

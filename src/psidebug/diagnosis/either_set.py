@@ -24,7 +24,8 @@ from psidebug.diagnosis.proof import Prover
 from psidebug.diagnosis.repair import Correction, enough_evidence, told
 from psidebug.errors import LearnerFailed
 from psidebug.evidence.calibration import chance
-from psidebug.evidence.contest import Contest, compete, evidence_by_plain_predictors
+from psidebug.evidence.compete import compete, evidence_by_plain_predictors
+from psidebug.evidence.contest import Contest
 from psidebug.evidence.held_out import Rows
 from psidebug.evidence.hypotheses import Hypothesis
 from psidebug.evidence.predictors import Predictors

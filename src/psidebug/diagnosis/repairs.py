@@ -30,7 +30,8 @@ from psidebug.changes import NOTHING, Change, Drop, InTurn, Join, Relabel, Weigh
 from psidebug.diagnosis.as_findings import posterior_of
 from psidebug.diagnosis.repair import enough_evidence
 from psidebug.errors import LearnerFailed
-from psidebug.evidence.contest import Contest, compete
+from psidebug.evidence.compete import compete
+from psidebug.evidence.contest import Contest
 from psidebug.evidence.held_out import Folds
 from psidebug.evidence.predictors import Predictors
 from psidebug.findings.effects import ErrorRate, Mask, PairedErrors
