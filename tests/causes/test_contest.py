@@ -160,3 +160,14 @@ def test_where_the_cause_is_training_labels_both_ways_give_the_same_answer() -> 
 def test_an_unknown_value_is_refused_in_a_sentence(value: Any) -> None:
     with pytest.raises(UnknownOption, match=r"causes=.* is not one of all, labels\."):
         diagnosed(parcels(0, 60, 40), causes=value)
+
+
+@pytest.mark.parametrize("side", ["training", "test"])
+def test_inverted_labels_are_not_acquitted(side: Any) -> None:
+    clean = parcels(0)
+    rows = clean.with_labels(side, moved(clean.labels(side), np.ones(len(clean.labels(side)), dtype=bool)))
+    found = diagnosed(rows)
+    assert found.cause == "cannot_say"
+    assert "most labels of one set contradict those of the other" in found.verdict
+    assert "not to blame" not in found.verdict
+    assert unchanged(found, rows)

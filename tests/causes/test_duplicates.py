@@ -113,4 +113,4 @@ def test_a_column_in_which_something_else_is_wrong_can_be_left_out() -> None:
     assert duplicates.claims(hidden.data, ["weight"]) == [], "no two rows are copies of each other"
     coded = planted.X_train["weight"].where(np.arange(len(planted.y_train)) % 4 > 0, -1.0)
     (found,) = duplicates.claims(planted.with_column("training", "weight", coded).data, ["weight"])
-    assert len(found.copies) >= 12 * 28
+    assert len(found.own_rows) >= 12 * 28

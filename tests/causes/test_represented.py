@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 import psidebug
 from psidebug.causes import represented
@@ -76,3 +77,23 @@ def test_more_rows_of_the_kind_are_worth_more_than_as_many_others() -> None:
     assert found["control"] is not None
     assert found["proved"]
     assert found["control"] < found["evidence"]
+
+
+def test_a_group_that_lacks_is_no_fault_of_its_column_and_of_no_label() -> None:
+    """Rows of the group have other shares of the classes, and another border between them."""
+    rng, n = np.random.default_rng(0), 2000
+    X, group = rng.normal(size=(n, 4)), rng.random(n) < 0.45
+    score = X[:, 0] * np.where(group, 2.5, 0.5) + 2.6 * group - 2.2
+    y = (rng.random(n) < 1 / (1 + np.exp(-score))).astype(int)
+    X = np.column_stack([X, group])
+    kept = np.flatnonzero(~group[:1200] | (rng.random(1200) < 0.03))
+    found = psidebug.debug(LogisticRegression(), X[kept], y[kept], X[1200:], y[1200:], check_fidelity=False, rng=0)
+    assert found.cause == "under_represented"
+    assert "x4 = 1" in found.causes.iloc[0]["where"]
+    np.testing.assert_array_equal(np.asarray(found.repaired_labels), y[kept])
+
+
+def test_a_number_that_counts_rows_lacks_nothing() -> None:
+    clean = parcels(0)
+    rows = clean.with_column("training", "day", np.arange(700.0)).with_column("test", "day", 650.0 + np.arange(350.0))
+    assert claims(rows) == []

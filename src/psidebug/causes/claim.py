@@ -52,7 +52,7 @@ class Claim:
     """Positions of the rows concerned, where it is not all of them."""
 
     @property
-    def copies(self) -> npt.NDArray[np.intp]:
+    def own_rows(self) -> npt.NDArray[np.intp]:
         """The rows, of a claim that has some."""
         assert self.rows is not None
         return self.rows

@@ -104,7 +104,8 @@ def _claim(column: TwoSets, side: Side, z: tuple[float, float, float]) -> Claim:
         "dead_column",
         f"column {name}, {set_}",
         f"{name} in {set_} no longer belongs to its rows: it has nothing to do with the other columns there",
-        f"Look how {name} was joined to the rows of {set_}: it was shuffled or shifted. Without it, leave it out.",
+        f"Look how {name} was joined to the rows of {set_}: it was shuffled or shifted. If it cannot be mended, leave "
+        f"it out.",
         (Blank(name),),
         column=name,
         side=side,

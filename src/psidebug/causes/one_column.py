@@ -68,7 +68,7 @@ def claim_of(data: Data, columns: Sequence[TwoSets], found: Candidate) -> Claim:
         f"column {name}, {where}",
         f"{name} says something else about the labels in training than in the test set, and without it the labels of "
         f"both sets agree: in {where} it no longer belongs to its rows, or means something else",
-        f"Look how {name} was made and joined to the rows of {where}. Without it, leave it out.",
+        f"Look how {name} was made and joined to the rows of {where}. If it cannot be mended, leave it out.",
         (Blank(name),),
         column=name,
         side=found.side,

@@ -28,6 +28,8 @@ def claims(data: Data, columns: list[TwoSets]) -> list[Claim]:
     all_ = [np.bincount(each.codes, minlength=size).astype(float) for each in (data.train, data.test)]
     looked, found = 0, []
     for column in columns:
+        if _of_other_rows(column):
+            continue
         looked += len(data.train)  # each of its values could begin a range
         for told, train, test in _kinds(column):
             here, there = int(train.sum()), int(test.sum())
@@ -48,7 +50,7 @@ def claims(data: Data, columns: list[TwoSets]) -> list[Claim]:
         Claim(
             "under_represented",
             f"rows with {told}",
-            f"only {here} training rows have {told}, where {expected:.0f} are expected by the {there} in the test set",
+            f"{_few(here)} {told}, where {expected:.0f} are expected by the {there} in the test set",
             f"Collect more rows with {told}.",
             column=name,
             strength=expected - here,
@@ -71,6 +73,18 @@ def _gaps(column: TwoSets) -> Iterator[tuple[str, Mask, Mask]]:
             low, high = own[0], own[-1]
             parts = [(each >= low) & (each <= high) for each in (column.train, column.test)]
             yield f"{column.name} from {low:.4g} to {high:.4g}", parts[0], parts[1]
+
+
+def _few(count: int) -> str:
+    return {0: "no training row has", 1: "only 1 training row has"}.get(count, f"only {count} training rows have")
+
+
+def _of_other_rows(column: TwoSets) -> bool:
+    """Whether most test values lie beyond all of training, as those of a number that counts rows or days."""
+    train, test = (column.present(side) for side in SIDES)
+    if not column.numeric or not len(train) or not len(test):
+        return False
+    return max(float((test > train.max()).mean()), float((test < train.min()).mean())) > policy.MAJORITY
 
 
 def _kinds(column: TwoSets) -> Iterator[tuple[str, Mask, Mask]]:

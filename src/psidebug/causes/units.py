@@ -89,7 +89,7 @@ def _scaled(column: TwoSets, side: Side, factor: float) -> _Scaled | None:
     inside[there] = posterior > 0.5
     if share > WHOLE:
         inside[:] = True
-    elif shift < np.log(5.0) or _codes(own[inside], np.unique(other)):
+    elif shift < np.log(9.9) or _codes(own[inside], np.unique(other)):
         return None  # rows of near units cannot be told from large ones
     with np.errstate(over="ignore"):  # of numbers near the largest there are
         repaired = np.where(inside, own / factor, own)

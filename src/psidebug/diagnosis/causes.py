@@ -71,7 +71,7 @@ def claims_of(data: Data, changed: Collection[str] = ()) -> Iterator[Claim]:
     yield from spelling.claims(data)
     copied = duplicates.claims(data, changed)
     yield from copied
-    once = data if not copied else Drop(copied[0].copies).applied(data)  # copies are many of one kind
+    once = data if not copied else Drop(copied[0].own_rows).applied(data)  # copies are many of one kind
     columns = both_sets(once)
     for each in columns:
         found = [*map(partial(_told_from_validation, once), units.claims(each, _of_validation(once, each)))]

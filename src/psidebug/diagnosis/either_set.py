@@ -39,6 +39,17 @@ from psidebug.task.task import Task
 from psidebug.training.trainer import Trainer
 
 Tick = Callable[[str, int, int], None]
+CONTRADICT = FoundCause(
+    "cannot_say",
+    "most labels",
+    "most labels of one set contradict those of the other, as if classes had changed their names in one of them, or as "
+    "if the sets were of two tasks",
+    "Compare how the labels of both sets were made. No label is changed.",
+    0.0,
+    0.0,
+    False,
+)
+"""More labels than ``policy.MOST_WRONG`` would have to be wrong: which set it is cannot be told."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,28 +80,37 @@ def weighed(
     """
     changed = {each.column for each in seen if each.column is not None}
     if any(each.cause == "duplicates" for each in seen) and (copied := duplicates.claims(task.data, changed)):
-        kept = np.setdiff1d(np.arange(len(task.train)), copied[0].copies)
-        once = trainer.after(Drop(copied[0].copies))
-        fewer = [None if each is None else each[kept] for each in (effects, stated)]
+        rows = np.setdiff1d(np.arange(len(task.train)), copied[0].own_rows)
+        once = trainer.after(Drop(copied[0].own_rows))
+        fewer = [None if each is None else each[rows] for each in (effects, stated)]
         others = [each for each in seen if each.cause != "duplicates"]
         found_once = weighed(once, Trainer(once), fewer[0], fewer[1], tick, seen=others)
-        return replace(found_once, hypotheses=tuple(_of_all_rows(each, task, kept) for each in found_once.hypotheses))
+        return replace(found_once, hypotheses=tuple(_of_all_rows(each, task, rows) for each in found_once.hypotheses))
     contest = Contest.of(task, Predictors.of(task, trainer), stated)
     if labels_only:
         return Weighed(tuple(compete(contest, effects, tick)))
     found: list[FoundCause] = []
     of_labels: Contest | None = contest
+    kept: Rows | None = None
     misspelled = any(each.cause == "label_spelling" for each in seen)
     training_only = misspelled or _lacks_a_class(task)
     if not misspelled and (claims := shares.claims(task.data, contest.predictions)):
         found += [retrained(Prover(task, trainer), each)[0] for each in claims]
-        matched = _with_shares_of_training(task)
+        kept = _in_shares_of_training(task)
+    lacking = represented.claims(task.data, [each for each in both_sets(task.data) if each.name not in changed])
+    for each in lacking:  # of such rows training says little: they would seem to be mislabelled
+        kept = np.setdiff1d(np.arange(len(task.test)) if kept is None else kept, each.own_rows)
+    if kept is not None:
+        matched = _tested_by(task, kept)
         enough = enough_evidence(matched)
         of_labels = Contest.of(matched, Predictors.of(matched, trainer), stated) if enough else None
     hypotheses: tuple[Hypothesis, ...] = ()
     of_test: Hypothesis | None = None
     if of_labels is not None:
         hypotheses, of_test = _either_set(of_labels, trainer, effects, tick, training_only=training_only)
+        if _mostly_wrong(task, hypotheses[0]):
+            found.append(CONTRADICT)
+            hypotheses = (_none_wrong(task, hypotheses[0]),)
         unrepaired = {str(each.column) for each in seen if each.column is not None and each.change is None}
         columns = _of_columns(of_labels, hypotheses[0], of_test, unrepaired, tick)
         if columns is not None:
@@ -98,12 +118,12 @@ def weighed(
             changed |= {str(each.column) for each in columns}
             hypotheses, of_test = (_none_wrong(task, hypotheses[0]),), None
     if of_test is not None:
+        of_test = of_test if kept is None else _of_all_tests(of_test, task, kept)
         found.append(_test_labels(task, of_test))
     elif not found and not misspelled and not (hypotheses and hypotheses[0].likely):
         found += [replace(found_cause(each, task), evidence=each.strength, share=share_of(task, each.strength))
                   for each in capacity.claims(task.data, contest.predictions)]  # fmt: skip
-    unchanged = [each for each in both_sets(task.data) if each.name not in changed]
-    found += [_joined(task, trainer, each) for each in represented.claims(task.data, unchanged)]
+    found += [_joined(task, trainer, each) for each in lacking if each.column not in changed]
     return Weighed(hypotheses, of_test, tuple(found))
 
 
@@ -134,8 +154,8 @@ def _either_set(
     task, hypotheses = contest.task, compete(contest, effects, tick)
     codes = task.train.codes, task.test.codes
     accused = hypotheses[0].likely
-    if accused and hypotheses[0].p_wrong(task.train.codes).mean() > policy.MOST_WRONG:
-        return (_none_wrong(task, hypotheses[0]),), None
+    if _mostly_wrong(task, hypotheses[0]):
+        return tuple(hypotheses), None
     odd = accused or noise_in_test_labels(contest.predictions, *codes) > 0
     if training_only or contest.stated is not None or not odd:
         return tuple(hypotheses), None
@@ -187,6 +207,11 @@ def _of_columns(
     return None
 
 
+def _mostly_wrong(task: Task, best: Hypothesis) -> bool:
+    """Whether so many training labels seem wrong that it is something else."""
+    return best.likely and float(best.p_wrong(task.train.codes).mean()) > policy.MOST_WRONG
+
+
 def _none_wrong(task: Task, like: Hypothesis) -> Hypothesis:
     """That no training label is wrong."""
     right = np.eye(task.encoding.size)[task.train.codes]
@@ -225,29 +250,40 @@ def _is_rule(one: Hypothesis, other: Hypothesis) -> bool:
     return follow > policy.MAJORITY and follow > (other.follow or 0.0) and other.surplus > one.surplus
 
 
-def _with_shares_of_training(task: Task) -> Task:
+def _in_shares_of_training(task: Task) -> Rows:
     """As many test rows of each class as training has, in proportion: drawn by chance, all of the scarcest class."""
     size, rng = task.encoding.size, np.random.default_rng(task.seed)
     trained, tested = (np.bincount(each.codes, minlength=size) for each in (task.train, task.test))
     both = (trained > 0) & (tested > 0)
     scale = float((tested[both] / trained[both]).min())
-    kept = np.concatenate(
-        [
-            rng.permutation(np.flatnonzero(task.test.codes == code))[: round(scale * trained[code])]
-            for code in np.flatnonzero(both)
-        ]
-    )
-    kept = np.sort(kept)
+    drawn = [
+        rng.permutation(np.flatnonzero(task.test.codes == code))[: round(scale * trained[code])]
+        for code in np.flatnonzero(both)
+    ]
+    return np.sort(np.concatenate(drawn))
+
+
+def _tested_by(task: Task, kept: Rows) -> Task:
+    """The task with these test rows."""
     test = LabelledSet(take(task.test.features, kept), task.test.codes[kept])
     bugs = np.flatnonzero(np.isin(kept, task.bugs))
     return replace(task, data=replace(task.data, test=test), predicted=task.predicted[kept], bugs=bugs)
 
 
+def _of_all_tests(hypothesis: Hypothesis, task: Task, kept: Rows) -> Hypothesis:
+    """A hypothesis about some test labels, for all: nothing speaks against the others."""
+    posterior, groups = np.eye(task.encoding.size)[task.test.codes], np.zeros(len(task.test), dtype=np.intp)
+    logs = np.full_like(posterior, -np.log(task.encoding.size))
+    posterior[kept], groups[kept], logs[kept] = hypothesis.posterior, hypothesis.groups, hypothesis.calibrated.train
+    slices = tuple(replace(each, members=kept[each.members], held=None) for each in hypothesis.slices)
+    calibrated = replace(hypothesis.calibrated, train=logs)
+    return replace(hypothesis, slices=slices, groups=groups, posterior=posterior, calibrated=calibrated, possible=None)
+
+
 def _joined(task: Task, trainer: Trainer, claim: Claim) -> FoundCause:
     """What test rows of the kind are worth to train on, to others of the kind, beside as many test rows of others."""
-    assert claim.rows is not None
     rng = np.random.default_rng(task.seed)
-    rows = rng.permutation(claim.rows)
+    rows = rng.permutation(claim.own_rows)
     others = rng.permutation(np.setdiff1d(np.arange(len(task.test)), rows))[: len(rows)]
     before = log_losses(task.margins(task.learner, task.test))[rows]
     gain, control = (_gained_by(trainer, rows, joined, before) for joined in (rows, others))

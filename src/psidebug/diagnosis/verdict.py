@@ -45,14 +45,20 @@ def with_causes(came: Task, repaired: Task, found: Findings) -> str:
     """The verdict on the labels, after the cause that explains more, and before what else was found."""
     first, *more = found.causes
     wrong = int((came.predicted != came.test.codes).sum())
-    if first.cause in ("training_labels", "none", "cannot_say"):
+    if first.cause == "cannot_say" and first.where:
+        unclear = f"it cannot be said which labels are to blame: {first.said}"
+        said = f"{_bugs(wrong, len(came.bugs))}, and {unclear}. {first.advice}"
+    elif first.cause in ("training_labels", "none", "cannot_say"):
         said = found.verdict
     else:
         share = f", which makes up {first.share:.0%} of the log loss" if first.share >= 0.005 else ""
         said = f"{_bugs(wrong, len(came.bugs))}, and the best explanation is: {first.said}{share}. {first.advice}"
         if any(first.column in each.columns for each in found.changes):
             left = int((repaired.predicted != repaired.test.codes).sum())
-            said += f" With that repaired, {counted(left, 'test point')} {'is' if left == 1 else 'are'} misclassified."
+            done = "that" if len(found.changes) == 1 else "all of this"
+            said += (
+                f" With {done} repaired, {counted(left, 'test point')} {'is' if left == 1 else 'are'} misclassified."
+            )
         if found.correction is not None:
             said += f" Then, {found.correction.explanation}. {_repaired(found.correction)}."
         elif first.cause in ("test_labels", "class_shares"):
