@@ -102,10 +102,12 @@ def test_validation_rows_decide_where_there_are_some() -> None:
     clean, apart = parcels(0), parcels(5)
     rows = in_training_slice(clean)
     marked = in_test_slice(apart)
-    told = {
+    found = {
         name: psidebug.debug(
             learner(), *rows.parts, X_validation=apart.X_test, y_validation=labels, check_fidelity=False, rng=0
-        ).cause
+        )
         for name, labels in (("as in the test set", apart.y_test), ("as in training", marked.y_test))
     }
+    told = {name: each.cause for name, each in found.items()}
     assert told == {"as in the test set": "training_labels", "as in training": "test_labels"}
+    assert "The validation rows speak against the test labels" in found["as in training"].verdict

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from psidebug.changes import Change, Relabel
 from psidebug.diagnosis import explanation
 from psidebug.diagnosis.as_findings import label_findings, origin_of
+from psidebug.diagnosis.either_set import CONTRADICT
 from psidebug.diagnosis.find import find
 from psidebug.diagnosis.named_options import check_spec, stated_prior
 from psidebug.diagnosis.repair import Correction
@@ -82,13 +83,19 @@ class Diagnosis(Answers):
     @cached_property
     def with_repairs(self) -> Diagnosis:
         """The same with its :attr:`repairs` among the findings, and in the verdict: to be saved, or shown."""
-        verdict = self.found.verdict if self.found.repairs else f"{self.found.verdict} {told(self._repairs)}".rstrip()
+        verdict = self.found.verdict if self.found.repairs else f"{self.found.verdict} {self._repairs_told}".rstrip()
         return replace(self, found=replace(self.findings, repairs=self._repairs, verdict=verdict))
+
+    @property
+    def _repairs_told(self) -> str:
+        said = told(self._repairs)
+        return f"With the rows repaired: {said[0].lower()}{said[1:]}" if said and self.found.changes else said
 
     @cached_property
     def _repairs(self) -> tuple[FoundRepair, ...]:
         reviewed = AFTER_REVIEW in self.found.notes
-        lying = self.found.suspect_tests is not None  # test rows with wrong labels judge no repair
+        lying = self.found.suspect_tests is not None or CONTRADICT.where in {each.where for each in self.found.causes}
+        # test rows whose labels may be wrong judge no repair
         if self.nothing_to_debug or not self.found.explanations or self.found.repairs or reviewed or lying:
             return self.found.repairs
         stated = stated_prior(self.spec.prior, self.task)

@@ -7,7 +7,6 @@ which of the two it is, validation rows say, or a third party (:mod:`psidebug.ev
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,12 +15,12 @@ from psidebug import policy
 from psidebug.causes import capacity, duplicates, one_column, represented, shares
 from psidebug.causes.claim import Claim
 from psidebug.causes.columns import Floats, both_sets
-from psidebug.causes.duplicates import row_keys
 from psidebug.changes import Blank, Drop, InTurn, Join, Relabel
 from psidebug.diagnosis.as_findings import suspect_tests
 from psidebug.diagnosis.causes import found_cause, retrained, share_of
 from psidebug.diagnosis.proof import Prover
 from psidebug.diagnosis.repair import Correction, enough_evidence, told
+from psidebug.diagnosis.some_rows import in_shares_of_training, of_all_rows, of_all_tests, tested_by
 from psidebug.errors import LearnerFailed
 from psidebug.evidence.calibration import chance
 from psidebug.evidence.compete import compete, evidence_by_plain_predictors
@@ -33,8 +32,6 @@ from psidebug.evidence.which_set import mirrored, noise_in_test_labels, training
 from psidebug.findings.effects import Controls
 from psidebug.findings.findings import FoundCause
 from psidebug.margins import log_losses
-from psidebug.task.data import LabelledSet
-from psidebug.task.tables import take
 from psidebug.task.task import Task
 from psidebug.training.trainer import Trainer
 
@@ -85,7 +82,7 @@ def weighed(
         fewer = [None if each is None else each[rows] for each in (effects, stated)]
         others = [each for each in seen if each.cause != "duplicates"]
         found_once = weighed(once, Trainer(once), fewer[0], fewer[1], tick, seen=others)
-        return replace(found_once, hypotheses=tuple(_of_all_rows(each, task, rows) for each in found_once.hypotheses))
+        return replace(found_once, hypotheses=tuple(of_all_rows(each, task, rows) for each in found_once.hypotheses))
     contest = Contest.of(task, Predictors.of(task, trainer), stated)
     if labels_only:
         return Weighed(tuple(compete(contest, effects, tick)))
@@ -96,18 +93,19 @@ def weighed(
     training_only = misspelled or _lacks_a_class(task)
     if not misspelled and (claims := shares.claims(task.data, contest.predictions)):
         found += [retrained(Prover(task, trainer), each)[0] for each in claims]
-        kept = _in_shares_of_training(task)
+        kept = in_shares_of_training(task)
     lacking = represented.claims(task.data, [each for each in both_sets(task.data) if each.name not in changed])
     for each in lacking:  # of such rows training says little: they would seem to be mislabelled
         kept = np.setdiff1d(np.arange(len(task.test)) if kept is None else kept, each.own_rows)
     if kept is not None:
-        matched = _tested_by(task, kept)
+        matched = tested_by(task, kept)
         enough = enough_evidence(matched)
         of_labels = Contest.of(matched, Predictors.of(matched, trainer), stated) if enough else None
     hypotheses: tuple[Hypothesis, ...] = ()
     of_test: Hypothesis | None = None
+    by_validation = False
     if of_labels is not None:
-        hypotheses, of_test = _either_set(of_labels, trainer, effects, tick, training_only=training_only)
+        hypotheses, of_test, by_validation = _either_set(of_labels, trainer, effects, tick, training_only=training_only)
         if _mostly_wrong(task, hypotheses[0]):
             found.append(CONTRADICT)
             hypotheses = (_none_wrong(task, hypotheses[0]),)
@@ -118,8 +116,8 @@ def weighed(
             changed |= {str(each.column) for each in columns}
             hypotheses, of_test = (_none_wrong(task, hypotheses[0]),), None
     if of_test is not None:
-        of_test = of_test if kept is None else _of_all_tests(of_test, task, kept)
-        found.append(_test_labels(task, of_test))
+        of_test = of_test if kept is None else of_all_tests(of_test, task, kept)
+        found.append(_test_labels(task, of_test, by_validation=by_validation))
     elif not found and not misspelled and not (hypotheses and hypotheses[0].likely):
         found += [replace(found_cause(each, task), evidence=each.strength, share=share_of(task, each.strength))
                   for each in capacity.claims(task.data, contest.predictions)]  # fmt: skip
@@ -127,51 +125,35 @@ def weighed(
     return Weighed(hypotheses, of_test, tuple(found))
 
 
-def _of_all_rows(hypothesis: Hypothesis, task: Task, kept: Rows) -> Hypothesis:
-    """A hypothesis about rows without their copies, for all rows: a copy has the posterior of the row that was kept."""
-    keys = row_keys(task.data)[0]
-    order = np.argsort(keys[kept])
-    place = order[np.searchsorted(keys[kept][order], keys)]
-    slices = (
-        replace(each, members=np.flatnonzero(each.everyone(task) & (task.train.codes == each.given)))
-        for each in hypothesis.slices
-    )
-    return replace(
-        hypothesis,
-        slices=tuple(slices),
-        calibrated=replace(hypothesis.calibrated, train=hypothesis.calibrated.train[place]),
-        groups=hypothesis.groups[place],
-        posterior=hypothesis.posterior[place],
-        possible=None if hypothesis.possible is None else hypothesis.possible[place],
-        annotated=None,
-    )
-
-
 def _either_set(
     contest: Contest, trainer: Trainer, effects: Floats | None, tick: Tick, *, training_only: bool
-) -> tuple[tuple[Hypothesis, ...], Hypothesis | None]:
-    """Hypotheses about the training labels, or that none of them is wrong and one about the test labels."""
+) -> tuple[tuple[Hypothesis, ...], Hypothesis | None, bool]:
+    """Hypotheses about the training labels, or that none of them is wrong and one about the test labels.
+
+    And whether validation rows have decided that it is these.
+    """
     task, hypotheses = contest.task, compete(contest, effects, tick)
     codes = task.train.codes, task.test.codes
     accused = hypotheses[0].likely
     if _mostly_wrong(task, hypotheses[0]):
-        return tuple(hypotheses), None
+        return tuple(hypotheses), None, False
     odd = accused or noise_in_test_labels(contest.predictions, *codes) > 0
     if training_only or contest.stated is not None or not odd:
-        return tuple(hypotheses), None
+        return tuple(hypotheses), None, False
     tick("test labels", 0, 1)
     try:
         mirror = mirrored(task)
     except LearnerFailed:
-        return tuple(hypotheses), None
+        return tuple(hypotheses), None, False
     if not enough_evidence(mirror):
-        return tuple(hypotheses), None
+        return tuple(hypotheses), None, False
     of_test = compete(Contest.of(mirror, Predictors.of(mirror, Trainer(mirror))), None, tick)[0]
     if not accused and (of_test.follow or 0.0) > policy.MAJORITY:
-        return tuple(hypotheses), None  # nearly all follow the look of their rows: another rule, and no errors
+        return tuple(hypotheses), None, False  # nearly all follow the look of their rows: another rule, and no errors
     if of_test.surplus < policy.LEAST_OF_TEST or (accused and _training_rather(task, trainer, hypotheses[0], of_test)):
-        return tuple(hypotheses), None
-    return (_none_wrong(task, hypotheses[0]),), of_test
+        return tuple(hypotheses), None, False
+    vetoed = accused and _gain_on_validation(task, trainer, hypotheses[0]) < 0
+    return (_none_wrong(task, hypotheses[0]),), of_test, vetoed
 
 
 def _of_columns(
@@ -229,55 +211,33 @@ def _training_rather(task: Task, trainer: Trainer, of_train: Hypothesis, of_test
 
     Before that comes a set whose labels follow a rule of their own: it is not wrong.
     """
-    if task.data.validation is not None:
-        with suppress(LearnerFailed):
-            change = Relabel.of(task.data, of_train.corrected(task.train.codes))
-            after, before = trainer.trained(change).validation, trainer.trained().validation
-            assert after is not None
-            assert before is not None
-            gains = log_losses(before) - log_losses(after)
-            gain, error = float(gains.sum()), float(np.sqrt(np.vdot(gains, gains)))
-            if abs(gain) > policy.LEAST_Z * error:
-                return gain > 0
+    if (gain := _gain_on_validation(task, trainer, of_train)) != 0:
+        return gain > 0
     if _is_rule(of_test, of_train) or _is_rule(of_train, of_test):
         return _is_rule(of_test, of_train)
     return training_labels_rather(task, trainer, of_train, of_test) > policy.LEAST_SURPLUS
+
+
+def _gain_on_validation(task: Task, trainer: Trainer, of_train: Hypothesis) -> float:
+    """Nats that validation rows gain by correcting the training labels; 0 if there are none, or it may be chance."""
+    if task.data.validation is None:
+        return 0.0
+    try:
+        after = trainer.trained(Relabel.of(task.data, of_train.corrected(task.train.codes))).validation
+        before = trainer.trained().validation
+    except LearnerFailed:
+        return 0.0
+    assert after is not None
+    assert before is not None
+    gains = log_losses(before) - log_losses(after)
+    gain, error = float(gains.sum()), float(np.sqrt(np.vdot(gains, gains)))
+    return gain if abs(gain) > policy.LEAST_Z * error else 0.0
 
 
 def _is_rule(one: Hypothesis, other: Hypothesis) -> bool:
     """Whether labels are no errors but another rule: most follow the look of their rows, and the others say more."""
     follow = one.follow or 0.0
     return follow > policy.MAJORITY and follow > (other.follow or 0.0) and other.surplus > one.surplus
-
-
-def _in_shares_of_training(task: Task) -> Rows:
-    """As many test rows of each class as training has, in proportion: drawn by chance, all of the scarcest class."""
-    size, rng = task.encoding.size, np.random.default_rng(task.seed)
-    trained, tested = (np.bincount(each.codes, minlength=size) for each in (task.train, task.test))
-    both = (trained > 0) & (tested > 0)
-    scale = float((tested[both] / trained[both]).min())
-    drawn = [
-        rng.permutation(np.flatnonzero(task.test.codes == code))[: round(scale * trained[code])]
-        for code in np.flatnonzero(both)
-    ]
-    return np.sort(np.concatenate(drawn))
-
-
-def _tested_by(task: Task, kept: Rows) -> Task:
-    """The task with these test rows."""
-    test = LabelledSet(take(task.test.features, kept), task.test.codes[kept])
-    bugs = np.flatnonzero(np.isin(kept, task.bugs))
-    return replace(task, data=replace(task.data, test=test), predicted=task.predicted[kept], bugs=bugs)
-
-
-def _of_all_tests(hypothesis: Hypothesis, task: Task, kept: Rows) -> Hypothesis:
-    """A hypothesis about some test labels, for all: nothing speaks against the others."""
-    posterior, groups = np.eye(task.encoding.size)[task.test.codes], np.zeros(len(task.test), dtype=np.intp)
-    logs = np.full_like(posterior, -np.log(task.encoding.size))
-    posterior[kept], groups[kept], logs[kept] = hypothesis.posterior, hypothesis.groups, hypothesis.calibrated.train
-    slices = tuple(replace(each, members=kept[each.members], held=None) for each in hypothesis.slices)
-    calibrated = replace(hypothesis.calibrated, train=logs)
-    return replace(hypothesis, slices=slices, groups=groups, posterior=posterior, calibrated=calibrated, possible=None)
 
 
 def _joined(task: Task, trainer: Trainer, claim: Claim) -> FoundCause:
@@ -309,7 +269,7 @@ def _gained_by(trainer: Trainer, rows: Rows, joined: Rows, before: Floats) -> Fl
     return gains
 
 
-def _test_labels(task: Task, of_test: Hypothesis) -> FoundCause:
+def _test_labels(task: Task, of_test: Hypothesis, *, by_validation: bool) -> FoundCause:
     listed = suspect_tests(task, of_test)
     count = 0 if listed is None else len(listed.rows)
     swapped = replace(task, data=replace(task.data, train=task.data.test, metadata=None))
@@ -318,7 +278,11 @@ def _test_labels(task: Task, of_test: Hypothesis) -> FoundCause:
         "test_labels",
         f"{count} test labels",
         said,
-        "Look at the test labels in suspect_tests and put them right; the training labels stay as they are.",
+        (
+            "The validation rows speak against the test labels: correcting training labels would do harm. "
+            * by_validation
+        )
+        + "Look at the test labels in suspect_tests and put them right; the training labels stay as they are.",
         max(of_test.surplus, 0.0),
         share_of(task, max(of_test.surplus, 0.0)),
         False,

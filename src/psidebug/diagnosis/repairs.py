@@ -19,7 +19,6 @@ where there is one, can veto it (decision 24).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +28,7 @@ from psidebug import policy
 from psidebug.changes import NOTHING, Change, Drop, InTurn, Join, Relabel, Weigh
 from psidebug.diagnosis.as_findings import posterior_of
 from psidebug.diagnosis.repair import enough_evidence
+from psidebug.diagnosis.some_rows import tested_by
 from psidebug.errors import LearnerFailed
 from psidebug.evidence.compete import compete
 from psidebug.evidence.contest import Contest
@@ -38,9 +38,8 @@ from psidebug.findings.effects import ErrorRate, Mask, PairedErrors
 from psidebug.findings.findings import FoundRepair, LabelFindings
 from psidebug.margins import is_wrong, log_losses
 from psidebug.task import learner as learners
-from psidebug.task.data import Data, LabelledSet
+from psidebug.task.data import Data
 from psidebug.task.labels import Codes
-from psidebug.task.tables import take
 from psidebug.task.task import Task
 from psidebug.training.trainer import Trainer
 
@@ -163,7 +162,7 @@ def _cross_fitted(
     for fold in range(policy.FOLDS):
         tick("repairs", fold, policy.FOLDS)
         apart, others = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
-        known = _tested_by(task, others)
+        known = tested_by(task, others)
         enough = doubts and enough_evidence(known)
         hypotheses = (
             compete(Contest.of(known, Predictors.of(known, Trainer(known)), stated), None, unwatched) if enough else []
@@ -185,15 +184,6 @@ def _cross_fitted(
             wrong.setdefault(name, np.zeros(len(folds), dtype=bool))[apart] = is_wrong(margins)
             losses.setdefault(name, np.zeros(len(folds)))[apart] = log_losses(margins)
     return {name: each for name, each in wrong.items() if name not in failed}, losses
-
-
-def _tested_by(task: Task, rows: Rows) -> Task:
-    """The task of somebody who has these test rows alone."""
-    test = LabelledSet(take(task.test.features, rows), task.test.codes[rows])
-    predicted = task.predicted[rows]
-    return replace(
-        task, data=replace(task.data, test=test), predicted=predicted, bugs=np.flatnonzero(predicted != test.codes)
-    )
 
 
 def _on_validation(trainer: Trainer, change: Change) -> Mask | None:
