@@ -135,3 +135,15 @@ def test_a_whole_column_is_repaired_though_wrong_labels_make_that_look_harmful()
     assert harmless(Rescale("weight", test=True, factor=0.1), bad)
     assert not harmless(Rescale("weight", test=True, factor=0.1, rows=np.arange(50)), bad)
     assert not harmless(Mask("weight", test=True, code=-1.0), bad)
+
+
+def test_a_unit_is_found_where_the_classes_have_other_shares_too() -> None:
+    rows = late_is_rare(parcels(0, 1500, 700))
+    rows = rows.with_column("test", "weight", rows.X_test["weight"] * 1000)
+    column = next(each for each in both_sets(rows.data) if each.name == "weight")
+    alike = unlike(column.present("training"), column.present("test") / 1000)
+    assert alike < policy.STILL_DIFFERENT, "the case that this test is about"
+    (claim,) = units.claims(column)
+    (change,) = claim.changes
+    assert isinstance(change, Rescale)
+    assert change.factor == pytest.approx(0.001)

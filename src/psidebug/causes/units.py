@@ -95,7 +95,10 @@ def _scaled(column: TwoSets, side: Side, factor: float) -> _Scaled | None:
         repaired = np.where(inside, own / factor, own)
     repaired = repaired[np.isfinite(repaired)]
     p = unlike(repaired, other)
-    if p < policy.STILL_DIFFERENT:
+    apart = (
+        share > WHOLE and distance(own[there], nonzero) > WHOLE
+    )  # the sets hardly overlap: something else may differ
+    if p < policy.STILL_DIFFERENT and not apart:
         return None
     alike = p > 1.0 - policy.CHANCE_QUANTILE
     return _Scaled(side, factor, float(inside.mean()), inside, fit, distance(repaired, other), alike)
