@@ -21,7 +21,8 @@ PSI = "Psi"
 
 def page_of(out: Path, rivals: Path, raha: Path, raha_rivals: Path) -> str:
     """The whole page, in Markdown."""
-    runs = Runs.of(out)
+    every = Runs.of(out)
+    runs = every.fresh
     parts = [words.ABOUT, table(["cause", "what it means", "how it is recognised", "what to do"], _guide())]
     parts += [words.MEASURED, runs.extent]
     parts += ["## Is the right cause named first?", _first(runs, PLANTS)]
@@ -29,7 +30,7 @@ def page_of(out: Path, rivals: Path, raha: Path, raha_rivals: Path) -> str:
     parts += wrong_cells(raha, raha_rivals)
     parts += [words.HARM, _harm(runs)]
     parts += ["## Test labels", _tests(runs), "## Time", _time(runs)]
-    parts += [words.TOOLS, *_tools(runs, rivals), _mapping(), *_absent(rivals)]
+    parts += [words.TOOLS, *_tools(every, rivals), _mapping(), *_absent(rivals)]
     parts += ["## Every miss", _misses(runs)]
     return "\n".join(part.rstrip() + "\n" for part in parts if part)
 

@@ -86,6 +86,10 @@ def _same(named: tuple[str, str], planted: tuple[str, str]) -> bool:
     return named[0] == planted[0] and (not planted[1] or named[1] in planted[1].split("|"))
 
 
+LOOKED_AT = frozenset({"0", "1", "2", "30"})
+"""Seeds whose misses were looked at and mended; the first is that of other tools."""
+
+
 @dataclass(frozen=True)
 class Runs:
     """Runs that were measured, and the reasons of those that were not."""
@@ -111,6 +115,13 @@ class Runs:
         """Those of some plants."""
         names = set(plants)
         return self.some(lambda each: each["plant"] in names)
+
+    @property
+    def fresh(self) -> Runs:
+        """Those of seeds that nobody looked at while Psi was mended, if there are some; else all."""
+        own = [each for each in self.runs if each["seed"] not in LOOKED_AT]
+        failed = [each for each in self.failed if each["seed"] not in LOOKED_AT]
+        return Runs(own, failed) if own else self
 
     def __len__(self) -> int:
         return len(self.runs)

@@ -130,7 +130,8 @@ MEASURED = """## Measured
 `psi bench causes` makes this page from its files of results. Something is planted in five tables (census, an online
 shop, sensors, digits, tumours), for a logistic regression and boosted trees. Psi is called with all defaults but one:
 the fidelity of the gray box is not measured. It gets the rows, and columns with a source and a date. The numbers in
-`policy.py` were chosen with seeds 1000 to 1003 of the same tables and plants, so other tables are the real test.
+`policy.py` were chosen with seeds from 1000 on, of these tables and of five others with other plants. Misses of seeds
+0, 1, 2 and 30 were looked at and mended, so that these are left out here. Other tables are the real test.
 """
 
 HARM = """## Labels that are right
@@ -158,7 +159,8 @@ generous list below. It *tells it apart* if that issue is not raised on the same
 are issues beside it, in the mean. With nothing planted, a tool is right if it raises nothing. Psi is counted likewise,
 by all causes that it names, whatever their order. Slow tools were measured on fewer tables. Seconds are those of one
 core; work in other processes is not counted. The plants were made for the causes that Psi knows, and Psi was developed
-with them; the others were made for other ends and had no tuning, so this flatters Psi.
+with them; the others were made for other ends and had no tuning, so this flatters Psi. All lines here are of seed 0,
+and those of Psi of commit 9c11267, before its last mends.
 Deepchecks ran with NumPy 1.26 and scikit-learn 1.6: with NumPy 2 it fails, with scikit-learn 1.9 it cannot be imported.
 """
 
