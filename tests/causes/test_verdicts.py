@@ -152,7 +152,18 @@ class Case:
         return np.asarray(self.found.repaired_labels != self.rows.y_train) & (self.found.cause != "label_spelling")
 
 
-@pytest.fixture(scope="module", params=TASKS)
+OFTEN = (
+    "clean", "training labels of a slice", "half of a slice, one way", "an annotator", "swapped classes in summer",
+    "three classes, a slice", "test labels of a slice", "a unit, and training labels", "copies, and test labels",
+    "twenty test rows", "forty test rows", "some bugs of a slice",
+)  # fmt: skip
+"""The others are run with the thorough tests."""
+
+
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(each, marks=() if each in OFTEN else pytest.mark.thorough) for each in TASKS],
+)
 def case(request: pytest.FixtureRequest) -> Case:
     rows, metadata = TASKS[request.param](parcels(3, 350, 180))
     model = learner().fit(rows.X_train, rows.y_train)

@@ -53,7 +53,12 @@ OPTIONS: dict[str, Callable[[Planted], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("case", list(OPTIONS))
+OFTEN = ("as it comes", "rates by column", "rounds")
+
+
+@pytest.mark.parametrize(
+    "case", [pytest.param(each, marks=() if each in OFTEN else pytest.mark.thorough) for each in OPTIONS]
+)
 def test_a_spec_that_was_stored_makes_the_same_diagnosis(planted: Planted, tmp_path: Path, case: str) -> None:
     found = debugged(planted, **OPTIONS[case](planted))
     again = saved(found, tmp_path / "run").diagnose_again({})
