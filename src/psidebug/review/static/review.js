@@ -324,7 +324,8 @@ const HELD = new Set(["j", "k"]); // only what changes nothing goes on while its
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.altKey || event.metaKey) return;
   if (event.repeat && event.target.closest("button") && ["Enter", " "].includes(event.key)) { event.preventDefault(); return; }
-  const typing = event.target.matches("input, select, textarea");
+  // A dialog that was just shut may still hold the focus: what is typed then is not meant for it.
+  const typing = event.target.matches("input, select, textarea") && !event.target.closest("dialog:not([open])");
   if (typing) {
     const leaves = event.key === "Escape" || (event.key === "Enter" && event.target.id === "comment");
     if (leaves && !event.target.closest("dialog")) { event.target.blur(); event.preventDefault(); }
