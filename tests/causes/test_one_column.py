@@ -80,7 +80,9 @@ def test_labels_that_are_wrong_by_values_of_a_column_are_not_its_fault() -> None
 def test_candidates_are_columns_whose_worth_or_values_differ_between_the_sets() -> None:
     def found(rows: Rows) -> list[tuple[str, str | None]]:
         task = Task.of(learner(), *rows.parts, seed=0)
-        return [(each.column.name, each.side) for each in one_column.candidates(Trainer(task), both_sets(task.data))]
+        return [
+            (each.column.name, each.side) for each in one_column.candidates(Trainer(task), task, both_sets(task.data))
+        ]
 
     assert found(apart(0)) == []
     assert found(noise_in_test(apart(0)))[0][0] == "weight"

@@ -24,7 +24,9 @@ from psidebug.evidence.calibration import calibrate
 from psidebug.evidence.held_out import Folds, LabelPredictions
 from psidebug.evidence.predictors import FOREST, LINEAR, OWN, Predictors
 from psidebug.evidence.predictors import OWN_ON_TEST as ON_TEST
+from psidebug.evidence.which_set import mirrored
 from psidebug.policy import FOLDS, LEAST_PROBABILITY
+from psidebug.slices.conditions import Condition, Slice
 from psidebug.task.data import LabelledSet
 from psidebug.task.task import Task
 from psidebug.training.trainer import Trainer
@@ -148,10 +150,59 @@ def test_excluded_rows_teach_nobody() -> None:
     other = predictors_in(other_task, predictors.folds)
     before, after = predicted(predictors, excluded), predicted(other, excluded)
     assert set(before) == {OWN, ON_TEST, LINEAR, FOREST}
-    for name, each in before.items():
-        np.testing.assert_array_equal(each.train, after[name].train)
-        np.testing.assert_array_equal(each.test, after[name].test)
+    for name in (OWN, ON_TEST, LINEAR):
+        np.testing.assert_array_equal(before[name].train, after[name].train)
+        np.testing.assert_array_equal(before[name].test, after[name].test)
     assert not np.array_equal(predicted(predictors)[OWN].train, predicted(other)[OWN].train)
+
+
+def test_excluded_rows_are_not_counted_in_a_forest() -> None:
+    """They have a part in where its leaves are, which changes little; not in what is in them."""
+    predictors = predictors_of(GaussianNB(), *drawn(train=600))
+    task, excluded = predictors.task, np.flatnonzero(predictors.task.train.features[:, 1] > 0.8)
+    codes = task.train.codes.copy()
+    codes[excluded] = 1 - codes[excluded]
+    other = predictors_in(replace(task, data=task.data.with_labels(codes)), predictors.folds)
+    counted, not_counted = (
+        np.abs(np.exp(predicted(predictors, rows)[FOREST].train) - np.exp(predicted(other, rows)[FOREST].train))
+        for rows in (None, excluded)
+    )
+    assert not_counted[excluded].mean() < 0.3 * counted[excluded].mean()
+
+
+def test_the_rows_of_a_slice_are_predicted_by_one_model_without_it() -> None:
+    """Of the others the learner has spoken."""
+    X, y, X_test, y_test = drawn()
+    predictors = predictors_of(Watched(), X, y, X_test, y_test).without([LINEAR, FOREST])
+    first = predicted(predictors)[OWN]
+    slices = [Slice((Condition("x1", ">", (0.5,)),), 1, np.arange(3), 1.0)]
+    inside, inside_test = X[:, 1] > 0.5, X_test[:, 1] > 0.5
+    Watched.fits.clear()
+    own = next(each for each in predictors.predict(inside, slices) if each.name == OWN)
+    assert Watched.fits == [set(X[~inside][:, 0])]
+    without = GaussianNB().fit(X[~inside], y[~inside])
+    for said, before, rows, own_rows in (
+        (own.train, first.train, X, inside),
+        (own.test, first.test, X_test, inside_test),
+    ):
+        np.testing.assert_array_equal(said[~own_rows], before[~own_rows])
+        np.testing.assert_allclose(np.exp(said[own_rows]), without.predict_proba(rows[own_rows]), atol=1e-3)
+
+
+def test_predictors_of_exchanged_sets_are_the_same() -> None:
+    """Against predictors that are trained on the sets in each other's place."""
+    predictors = predictors_of(GaussianNB(), *drawn())
+    mirror = mirrored(predictors.task)
+    anew = predicted(predictors_in(mirror, predictors.folds.exchanged))
+    fits = predictors.trainer.fits
+    predicted(predictors)
+    exchanged = predicted(predictors.of_mirrored(mirror))
+    assert predictors.trainer.fits - fits == 2 * FOLDS, "nothing is trained for the mirror"
+    for name, other in ((OWN, ON_TEST), (LINEAR, LINEAR)):
+        np.testing.assert_allclose(exchanged[other].train, anew[name].train, atol=1e-5)
+        np.testing.assert_allclose(exchanged[other].test, anew[name].test, atol=1e-5)
+    both = exchanged[FOREST].train, anew[FOREST].train
+    assert np.abs(np.exp(both[0]) - np.exp(both[1])).mean() < 0.05, "but for chance: its trees are others"
 
 
 class Watched(GaussianNB):  # type: ignore[misc]
@@ -170,13 +221,13 @@ def test_the_learner_sees_its_other_folds_and_no_excluded_row() -> None:
     predictors = predictors_of(Watched(), X, y, X_test, y_test)
     predictors = predictors.without([LINEAR, FOREST])
     excluded = np.arange(15)
+    predicted(predictors)
     Watched.fits.clear()
     predicted(predictors, excluded)
     expected = [
         set(X[np.flatnonzero(predictors.folds.train != fold)][:, 0]) - set(X[excluded][:, 0]) for fold in range(FOLDS)
     ]
-    assert Watched.fits[:FOLDS] == expected
-    assert Watched.fits[FOLDS:] == [set(X_test[predictors.folds.test != fold][:, 0]) for fold in range(FOLDS)]
+    assert Watched.fits == expected
 
 
 def test_the_learner_of_test_labels_is_trained_once() -> None:

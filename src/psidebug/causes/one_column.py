@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.ensemble import ExtraTreesClassifier
 
 from psidebug import policy
@@ -23,6 +24,7 @@ from psidebug.causes.dead import leak_of
 from psidebug.changes import Blank
 from psidebug.task.data import Data
 from psidebug.task.labels import Codes
+from psidebug.task.task import Task
 from psidebug.training.trainer import Trainer
 
 TREES, MOST_ROWS, MOST_COLUMNS = 50, 1_500, 12
@@ -39,7 +41,7 @@ class Candidate:
     strength: float
 
 
-def candidates(trainer: Trainer, columns: Sequence[TwoSets]) -> list[Candidate]:
+def candidates(trainer: Trainer, task: Task, columns: Sequence[TwoSets]) -> list[Candidate]:
     """Columns to leave out for trial, the likeliest first."""
     if len(columns) < 2:
         return []
@@ -48,7 +50,7 @@ def candidates(trainer: Trainer, columns: Sequence[TwoSets]) -> list[Candidate]:
         for each in columns
         if each.differ < policy.CLEARLY_DIFFERENT
     ]
-    worth = sorted(_worth_less(trainer, columns), key=lambda each: -each.strength)
+    worth = sorted(_worth_less(trainer, task, columns), key=lambda each: -each.strength)
     sides = {each.column.name: each.side for each in worth}
     moved = [Candidate(each.column, sides.get(each.column.name), each.strength) for each in moved]
     moved.sort(key=lambda each: -each.strength)
@@ -76,9 +78,9 @@ def claim_of(data: Data, columns: Sequence[TwoSets], found: Candidate) -> Claim:
     )
 
 
-def _worth_less(trainer: Trainer, columns: Sequence[TwoSets]) -> Iterator[Candidate]:
+def _worth_less(trainer: Trainer, task: Task, columns: Sequence[TwoSets]) -> Iterator[Candidate]:
     """Columns that tell the labels of one set, by a forest trained there, and hardly those of the other."""
-    data, rng = trainer.task.data, np.random.default_rng(trainer.task.seed)
+    data, rng = task.data, np.random.default_rng(task.seed)
     parts = {}
     for side, labelled in zip(SIDES, (data.train, data.test), strict=True):
         rows = rng.permutation(len(labelled))[:MOST_ROWS]
@@ -89,25 +91,44 @@ def _worth_less(trainer: Trainer, columns: Sequence[TwoSets]) -> Iterator[Candid
         half = len(codes) // 2
         trees = ExtraTreesClassifier(TREES, min_samples_leaf=policy.LEAST_LEAF)
         model = trainer.fit(trees, features[:half], codes[:half])
-        own, apart = (features[half:], codes[half:]), parts[other]
+        own, apart = (_Asked.of(model, *each) for each in ((features[half:], codes[half:]), parts[other]))
         for place in np.argsort(-model.feature_importances_)[:MOST_COLUMNS]:
-            (here, error), (there, error_there) = (_worth(model, *each, int(place), rng) for each in (own, apart))
+            (here, error), (there, error_there) = (each.worth(int(place), rng) for each in (own, apart))
             clear = here > policy.LEAST_Z * error
             apart_by = here - there - policy.LEAST_Z * float(np.hypot(error, error_there))
             if clear and there < policy.HARDLY_ANY * here and apart_by > 0:
                 yield Candidate(columns[int(place)], other, apart_by)
 
 
-def _worth(model: Any, features: Floats, codes: Codes, place: int, rng: np.random.Generator) -> tuple[float, float]:
-    """Nats a row that a column is worth to a model, and their standard error."""
-    known = np.isin(codes, model.classes_)
-    features, codes = features[known], codes[known]
-    permuted = features.copy()
-    permuted[:, place] = rng.permutation(permuted[:, place])
-    at = np.arange(len(codes)), np.searchsorted(model.classes_, codes)
-    said = [np.log(np.maximum(model.predict_proba(each)[at], 1e-2)) for each in (features, permuted)]
-    gains = said[0] - said[1]
-    return float(gains.mean()), float(gains.std() / np.sqrt(max(len(gains), 1)))
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """Rows of classes that a forest knows, and what it says of them."""
+
+    model: Any
+    features: npt.NDArray[np.float32]
+    codes: Codes
+    said: Floats
+
+    @classmethod
+    def of(cls, model: Any, features: Floats, codes: Codes) -> _Asked:
+        known = np.isin(codes, model.classes_)
+        rows, own = features[known].astype(np.float32), np.searchsorted(model.classes_, codes[known])
+        return cls(model, rows, own, _said(model, rows, own))
+
+    def worth(self, place: int, rng: np.random.Generator) -> tuple[float, float]:
+        """Nats a row that a column is worth to the model, and their standard error."""
+        permuted = self.features.copy()
+        permuted[:, place] = rng.permutation(permuted[:, place])
+        gains = self.said - _said(self.model, permuted, self.codes)
+        return float(gains.mean()), float(gains.std() / np.sqrt(max(len(gains), 1)))
+
+
+def _said(model: Any, features: npt.NDArray[np.float32], codes: Codes) -> Floats:
+    """Log probabilities of these labels; asked of the trees themselves, which is soon done."""
+    if not len(codes):
+        return np.zeros(0)
+    shares = np.mean([each.tree_.predict(features).reshape(len(codes), -1) for each in model.estimators_], axis=0)
+    return np.asarray(np.log(np.maximum(shares[np.arange(len(codes)), codes], 1e-2)))
 
 
 def _numbers(columns: Sequence[TwoSets], side: Side) -> Floats:

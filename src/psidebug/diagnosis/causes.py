@@ -25,6 +25,7 @@ from psidebug.changes import Change, Drop, Relabel, Rescale, Swap, Weigh
 from psidebug.diagnosis.controls import control_of
 from psidebug.diagnosis.proof import Prover
 from psidebug.errors import LearnerFailed
+from psidebug.evidence.drawn import drawn_rows
 from psidebug.findings.effects import Verification
 from psidebug.findings.findings import FoundCause
 from psidebug.margins import log_losses
@@ -72,6 +73,15 @@ def claims_of(data: Data, changed: Collection[str] = ()) -> Iterator[Claim]:
     copied = duplicates.claims(data, changed)
     yield from copied
     once = data if not copied else Drop(copied[0].own_rows).applied(data)  # copies are many of one kind
+    if len(once.train) > policy.MOST_LOOKED_AT:  # what a part of the rows does not show, all do not show
+        part = once.drawn(drawn_rows(once, policy.MOST_LOOKED_AT))
+        if next(_of_columns(part, part), None) is None:
+            return
+    yield from _of_columns(once, data)
+
+
+def _of_columns(once: Data, data: Data) -> Iterator[Claim]:
+    """What rows without copies show of columns, told of all rows."""
     columns = both_sets(once)
     for each in columns:
         found = [*map(partial(_told_from_validation, once), units.claims(each, _of_validation(once, each)))]

@@ -12,19 +12,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from psidebug import policy
-from psidebug.causes import capacity, duplicates, one_column, represented, shares
+from psidebug.causes import capacity, duplicates, represented, shares
 from psidebug.causes.claim import Claim
 from psidebug.causes.columns import Floats, both_sets
-from psidebug.changes import Blank, Drop, InTurn, Join, Relabel
+from psidebug.changes import Drop, Join, Relabel
 from psidebug.diagnosis.as_findings import suspect_tests
+from psidebug.diagnosis.blamed_columns import columns_to_blame
 from psidebug.diagnosis.causes import found_cause, retrained, share_of
 from psidebug.diagnosis.proof import Prover
 from psidebug.diagnosis.repair import Correction, enough_evidence, told
 from psidebug.diagnosis.some_rows import in_shares_of_training, of_all_rows, of_all_tests, tested_by
 from psidebug.errors import LearnerFailed
 from psidebug.evidence.calibration import chance
-from psidebug.evidence.compete import compete, evidence_by_plain_predictors
+from psidebug.evidence.compete import compete
 from psidebug.evidence.contest import Contest
+from psidebug.evidence.drawn import drawn_rows, of_all
 from psidebug.evidence.held_out import Rows
 from psidebug.evidence.hypotheses import Hypothesis
 from psidebug.evidence.predictors import Predictors
@@ -47,6 +49,9 @@ CONTRADICT = FoundCause(
     False,
 )
 """More labels than ``policy.MOST_WRONG`` would have to be wrong: which set it is cannot be told."""
+
+MOST_EXTENDED = 2
+"""Hypotheses about drawn rows that are applied to all rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +88,15 @@ def weighed(
         others = [each for each in seen if each.cause != "duplicates"]
         found_once = weighed(once, Trainer(once), fewer[0], fewer[1], tick, seen=others)
         return replace(found_once, hypotheses=tuple(of_all_rows(each, task, rows) for each in found_once.hypotheses))
-    contest = Contest.of(task, Predictors.of(task, trainer), stated)
+    if len(task.train) > policy.MOST_WEIGHED and task.data.annotations is None:  # answers are about single rows
+        drawn = drawn_rows(task.data, policy.MOST_WEIGHED, task.seed)
+        part = task.drawn(drawn)
+        fewer = [None if each is None else each[drawn] for each in (effects, stated)]
+        beside = trainer.beside(part)
+        found_some = weighed(part, beside, fewer[0], fewer[1], tick, seen=seen, labels_only=labels_only)
+        return replace(found_some, hypotheses=of_all(found_some.hypotheses[:MOST_EXTENDED], drawn, task, stated))
+    everyone = Predictors.of(task, trainer)
+    contest = Contest.of(task, everyone, stated)
     if labels_only:
         return Weighed(tuple(compete(contest, effects, tick)))
     found: list[FoundCause] = []
@@ -100,17 +113,20 @@ def weighed(
     if kept is not None:
         matched = tested_by(task, kept)
         enough = enough_evidence(matched)
-        of_labels = Contest.of(matched, Predictors.of(matched, trainer), stated) if enough else None
+        everyone = Predictors.of(matched, trainer) if enough else everyone
+        of_labels = Contest.of(matched, everyone, stated) if enough else None
     hypotheses: tuple[Hypothesis, ...] = ()
     of_test: Hypothesis | None = None
     by_validation = False
     if of_labels is not None:
-        hypotheses, of_test, by_validation = _either_set(of_labels, trainer, effects, tick, training_only=training_only)
+        hypotheses, of_test, by_validation = _either_set(
+            of_labels, everyone, effects, tick, training_only=training_only
+        )
         if _mostly_wrong(task, hypotheses[0]):
             found.append(CONTRADICT)
             hypotheses = (_none_wrong(task, hypotheses[0]),)
         unrepaired = {str(each.column) for each in seen if each.column is not None and each.change is None}
-        columns = _of_columns(of_labels, hypotheses[0], of_test, unrepaired, tick)
+        columns = columns_to_blame(everyone, hypotheses[0], of_test, unrepaired, tick)
         if columns is not None:
             found += [retrained(Prover(task, trainer), each)[0] for each in columns]
             changed |= {str(each.column) for each in columns}
@@ -126,13 +142,13 @@ def weighed(
 
 
 def _either_set(
-    contest: Contest, trainer: Trainer, effects: Floats | None, tick: Tick, *, training_only: bool
+    contest: Contest, everyone: Predictors, effects: Floats | None, tick: Tick, *, training_only: bool
 ) -> tuple[tuple[Hypothesis, ...], Hypothesis | None, bool]:
     """Hypotheses about the training labels, or that none of them is wrong and one about the test labels.
 
     And whether validation rows have decided that it is these.
     """
-    task, hypotheses = contest.task, compete(contest, effects, tick)
+    task, trainer, hypotheses = contest.task, everyone.trainer, compete(contest, effects, tick)
     codes = task.train.codes, task.test.codes
     accused = hypotheses[0].likely
     if _mostly_wrong(task, hypotheses[0]):
@@ -141,52 +157,16 @@ def _either_set(
     if training_only or contest.stated is not None or not odd:
         return tuple(hypotheses), None, False
     tick("test labels", 0, 1)
-    try:
-        mirror = mirrored(task)
-    except LearnerFailed:
-        return tuple(hypotheses), None, False
+    mirror = mirrored(task)
     if not enough_evidence(mirror):
         return tuple(hypotheses), None, False
-    of_test = compete(Contest.of(mirror, Predictors.of(mirror, Trainer(mirror))), None, tick)[0]
+    of_test = compete(Contest.of(mirror, everyone.of_mirrored(mirror)), None, tick)[0]
     if not accused and (of_test.follow or 0.0) > policy.MAJORITY:
         return tuple(hypotheses), None, False  # nearly all follow the look of their rows: another rule, and no errors
-    if of_test.surplus < policy.LEAST_OF_TEST or (accused and _training_rather(task, trainer, hypotheses[0], of_test)):
+    if of_test.surplus < policy.LEAST_OF_TEST or (accused and _training_rather(everyone, hypotheses[0], of_test)):
         return tuple(hypotheses), None, False
     vetoed = accused and _gain_on_validation(task, trainer, hypotheses[0]) < 0
     return (_none_wrong(task, hypotheses[0]),), of_test, vetoed
-
-
-def _of_columns(
-    contest: Contest, of_train: Hypothesis, of_test: Hypothesis | None, unrepaired: Collection[str], tick: Tick
-) -> list[Claim] | None:
-    """Columns, if hardly anything speaks against labels without them: none new if it is those that are ``unrepaired``.
-
-    None if labels are to blame all the same, or if they are not accused. What speaks against them is asked of plain
-    predictors, with the column and without: the learner is not trained for that.
-    """
-    accused = of_train if of_test is None else of_test
-    if not accused.likely:
-        return None
-    task, columns = contest.task, both_sets(contest.task.data)
-    candidates = one_column.candidates(Trainer(task), columns)
-    if not candidates and not unrepaired:
-        return None
-    tick("columns", 0, 1)
-    may_be_left = policy.GONE_OF_SLICES if accused.slices else policy.HARDLY_ANY
-    suspected = task if of_test is None else mirrored(task)
-    evidence = evidence_by_plain_predictors(suspected, tick)
-
-    def gone_without(names: Collection[str]) -> bool:
-        blank = InTurn(tuple(Blank(name) for name in sorted(names)))
-        without = replace(suspected, data=blank.applied(suspected.data))
-        return evidence_by_plain_predictors(without, tick) < may_be_left * evidence
-
-    if unrepaired and gone_without(unrepaired):
-        return []
-    for each in candidates:
-        if gone_without([each.column.name]):
-            return [one_column.claim_of(task.data, columns, each)]
-    return None
 
 
 def _mostly_wrong(task: Task, best: Hypothesis) -> bool:
@@ -197,7 +177,7 @@ def _mostly_wrong(task: Task, best: Hypothesis) -> bool:
 def _none_wrong(task: Task, like: Hypothesis) -> Hypothesis:
     """That no training label is wrong."""
     right = np.eye(task.encoding.size)[task.train.codes]
-    return replace(like, slices=(), posterior=right, evidence=0.0, charge=max(like.charge, 1.0))
+    return replace(like, slices=(), posterior=right, beliefs=(), evidence=0.0, charge=max(like.charge, 1.0))
 
 
 def _lacks_a_class(task: Task) -> bool:
@@ -206,16 +186,16 @@ def _lacks_a_class(task: Task) -> bool:
     return bool(((trained >= policy.LEAST_ROWS) & (tested < policy.LEAST_ROWS)).any())
 
 
-def _training_rather(task: Task, trainer: Trainer, of_train: Hypothesis, of_test: Hypothesis) -> bool:
+def _training_rather(predictors: Predictors, of_train: Hypothesis, of_test: Hypothesis) -> bool:
     """Whether the training labels are the wrong ones: by validation rows if they can tell, else by a third party.
 
     Before that comes a set whose labels follow a rule of their own: it is not wrong.
     """
-    if (gain := _gain_on_validation(task, trainer, of_train)) != 0:
+    if (gain := _gain_on_validation(predictors.task, predictors.trainer, of_train)) != 0:
         return gain > 0
     if _is_rule(of_test, of_train) or _is_rule(of_train, of_test):
         return _is_rule(of_test, of_train)
-    return training_labels_rather(task, trainer, of_train, of_test) > policy.LEAST_SURPLUS
+    return training_labels_rather(predictors, of_train, of_test) > policy.LEAST_SURPLUS
 
 
 def _gain_on_validation(task: Task, trainer: Trainer, of_train: Hypothesis) -> float:

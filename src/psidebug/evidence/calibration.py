@@ -7,15 +7,14 @@ noise rates R(y | k) the given label y_i speaks for each true class k by as much
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import log_softmax
 from scipy.stats import chi2
 
 from psidebug import policy
-from psidebug.evidence.held_out import Floats, LabelPredictions
+from psidebug.evidence.held_out import Elsewhere, Floats, LabelPredictions
 from psidebug.task.labels import Codes
 
 
@@ -34,6 +33,8 @@ class Calibrated:
     """Log probabilities (N, K) of the true label of every training row."""
     test: Floats
     """The same of every test row, by predictors that did not see its label."""
+    elsewhere: tuple[Elsewhere | None, ...] = field(default=(), repr=False)
+    """How each predictor speaks of rows that the task was drawn from."""
 
     @property
     def parameters(self) -> int:
@@ -50,6 +51,10 @@ class Calibrated:
     def applied_to(self, predictions: Sequence[LabelPredictions]) -> Calibrated:
         """The same weights and biases for predictions of other rows."""
         return _combine(predictions, self.weights, self.bias)
+
+    def of(self, said: Sequence[Floats]) -> Floats:
+        """log P (n, K) of other rows, by what the predictors say of them, each (n, K)."""
+        return _combined(_stacked(said), self.weights, self.bias)
 
 
 def chance(parameters: int) -> float:
@@ -81,7 +86,7 @@ def calibrate(
 
     def loss(values: Floats) -> tuple[float, Floats]:
         weights, bias = values[:count], values[count:]
-        probability = np.exp(_combined(logs, weights, np.append(0.0, bias)))
+        probability = _softmax(np.tensordot(weights, logs, axes=1) + np.append(0.0, bias)[:, None]).T
         joint = probability * likelihood
         total = np.maximum(joint.sum(axis=1), 1e-300)
         residual = probability - joint / total[:, None]
@@ -102,7 +107,8 @@ def calibrate(
 def _combine(predictions: Sequence[LabelPredictions], weights: Floats, bias: Floats) -> Calibrated:
     train = _combined(_stacked([each.train for each in predictions]), weights, bias)
     test = _combined(_stacked([each.test for each in predictions]), weights, bias)
-    return Calibrated(tuple(each.name for each in predictions), weights, bias, train, test)
+    elsewhere = tuple(each.elsewhere for each in predictions)
+    return Calibrated(tuple(each.name for each in predictions), weights, bias, train, test, elsewhere)
 
 
 def _stacked(logs: Sequence[Floats]) -> Floats:
@@ -112,4 +118,14 @@ def _stacked(logs: Sequence[Floats]) -> Floats:
 
 def _combined(logs: Floats, weights: Floats, bias: Floats) -> Floats:
     """(rows, K) of stacked ones."""
-    return np.asarray(log_softmax(np.tensordot(weights, logs, axes=1).T + bias, axis=1))
+    scores = np.tensordot(weights, logs, axes=1) + bias[:, None]
+    scores -= scores.max(axis=0)
+    scores -= np.log(np.exp(scores).sum(axis=0))
+    return np.asarray(scores.T)
+
+
+def _softmax(scores: Floats) -> Floats:
+    """Over the first axis."""
+    raised = np.exp(scores - scores.max(axis=0))
+    raised /= raised.sum(axis=0)
+    return np.asarray(raised)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -23,12 +23,10 @@ from psidebug.evidence.held_out import Floats
 from psidebug.evidence.hypotheses import Hypothesis
 from psidebug.evidence.noise_rates import with_rates
 from psidebug.evidence.parents import parents
-from psidebug.evidence.predictors import OWN, OWN_ON_TEST, Predictors
+from psidebug.evidence.predictors import FOREST, OWN, OWN_ON_TEST, Predictors
 from psidebug.evidence.proposals import proposed
 from psidebug.slices.conditions import Slice
 from psidebug.task.annotations import Annotations
-from psidebug.task.task import Task
-from psidebug.training.trainer import Trainer
 
 Tick = Callable[[str, int, int], None]
 
@@ -47,12 +45,24 @@ def compete(contest: Contest, effects: Floats | None, tick: Tick) -> list[Hypoth
     return hypotheses
 
 
-def evidence_by_plain_predictors(task: Task, tick: Tick) -> float:
+def evidence_by_plain_predictors(everyone: Predictors, tick: Tick) -> float:
     """Nats against the training labels by the best hypothesis, without the user's learner where others can predict."""
-    everyone = Predictors.of(task, Trainer(task))
     plain = everyone.without([OWN, OWN_ON_TEST])
-    contest = Contest.of(task, plain if plain.everyone else everyone)
+    contest = Contest.of(everyone.task, plain if plain.everyone else everyone)
     return _compared(contest, scattered(contest), None, tick)[0].evidence
+
+
+def evidence_soon_found(everyone: Predictors, slices: Sequence[Slice], ignored: Collection[str]) -> float:
+    """No more than the same, by a linear predictor alone, of scattered errors and of slices without some columns."""
+    linear = everyone.without([OWN, OWN_ON_TEST, FOREST])
+    if not linear.everyone:
+        return -np.inf
+    contest = Contest.of(everyone.task, linear)
+    own = [replace(each, held=None) for each in slices if not set(each.columns) & set(ignored)]
+    found = [scattered(contest)]
+    if own and not any(each.everyone(everyone.task).all() for each in own):
+        found.append(mislabelled(contest, own, predictions_without(contest, own)))
+    return max(each.evidence for each in found if each.likely) if any(each.likely for each in found) else -np.inf
 
 
 def _compared(contest: Contest, first: Hypothesis, effects: Floats | None, tick: Tick) -> list[Hypothesis]:
@@ -61,21 +71,31 @@ def _compared(contest: Contest, first: Hypothesis, effects: Floats | None, tick:
     found = proposed(contest.task, first.p_wrong(contest.labels.codes), contest.calibrated.train, effects)
     best_scattered, bar = scattered_jointly(contest, first)
     hypotheses = [best_scattered]
-    for each in promising(contest, first, found)[: policy.SLICES_WEIGHED]:
-        predictions = predictions_without(contest, [each])
-        hypothesis = mislabelled(contest, [each], predictions)
+    weighed = [[each] for each in promising(contest, first, found)[: policy.SLICES_WEIGHED]]
+    for slices in _worth_a_fit(contest, weighed):
+        predictions = predictions_without(contest, slices)
+        hypothesis = mislabelled(contest, slices, predictions)
         if bar is None or joint_surplus(contest, hypothesis, predictions) > bar:
             hypotheses.append(hypothesis)
     hypotheses.sort(key=lambda each: -each.surplus)
     while (best := hypotheses[0]).slices and len(best.slices) < policy.MOST_PARTS:
         slices = [*best.slices, *promising(contest, best, found)[:1]]
-        if len(slices) == len(best.slices):
+        if len(slices) == len(best.slices) or slices not in _worth_a_fit(contest, [list(best.slices), slices]):
             break
         longer = mislabelled(contest, slices, predictions_without(contest, slices))
         if not longer.surplus > best.surplus:
             break
         hypotheses.insert(0, longer)
     return hypotheses
+
+
+def _worth_a_fit(contest: Contest, proposals: list[list[Slice]]) -> list[list[Slice]]:
+    """All of them, or, where each takes a fit of the user's learner, the one that others find best, if it is likely."""
+    if (quick := contest.quick) is None or not proposals:
+        return proposals
+    weighed = [mislabelled(quick, slices, predictions_without(quick, slices)) for slices in proposals]
+    best = max(range(len(proposals)), key=lambda place: weighed[place].surplus)
+    return [proposals[best]] if weighed[best].likely else []
 
 
 def promising(contest: Contest, by: Hypothesis, found: list[Slice]) -> list[Slice]:

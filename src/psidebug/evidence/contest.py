@@ -20,6 +20,7 @@ from functools import cached_property
 import numpy as np
 
 from psidebug import policy
+from psidebug.evidence.belief import Belief
 from psidebug.evidence.calibration import Calibrated, calibrate, chance
 from psidebug.evidence.held_out import Floats, LabelPredictions, Mask
 from psidebug.evidence.hypotheses import Hypothesis
@@ -59,10 +60,16 @@ class Contest:
     @classmethod
     def of(cls, task: Task, predictors: Predictors, stated: Floats | None = None) -> Contest:
         """Trains every predictor once."""
-        predictions = predictors.predict(np.zeros(len(task.train), dtype=bool))
+        predictions = predictors.predict()
         calibrated = calibrate(predictions, task.test.codes)
         predictors = predictors.without(calibrated.unused)
-        return cls(task, _given(task, stated), stated, predictors, predictions, calibrated)
+        return cls(task, given_labels(task, stated), stated, predictors, predictions, calibrated)
+
+    @cached_property
+    def quick(self) -> Contest | None:
+        """The same among predictors that leave labels out at no fit of the user's learner; None if all do."""
+        quick = self.predictors.quick
+        return None if quick is None else Contest.of(self.task, quick, self.stated)
 
     @cached_property
     def baseline(self) -> float:
@@ -134,6 +141,7 @@ def scattered_jointly(
         log_likelihood=wrong.surplus,
         miscalibration=0.0,  # what is uncertain about the calibration was weighed with the rates
         follow=wrong.noise.follow,
+        beliefs=wrong.beliefs,
     )
     return hypothesis, bar
 
@@ -167,10 +175,10 @@ def with_repaired_labels(contest: Contest, best: Hypothesis, by_test_labels: Hyp
 
 def predictions_without(contest: Contest, slices: Sequence[Slice]) -> list[LabelPredictions]:
     """By predictors that learn from no label inside these slices, unless too little would be left."""
-    inside = np.logical_or.reduce([each.everyone(contest.task) for each in slices])
+    within = np.logical_or.reduce([each.everyone(contest.task) for each in slices])
     codes = contest.task.train.codes
-    enough = inside.mean() <= policy.MAJORITY and set(codes[~inside].tolist()) == set(codes.tolist())
-    return contest.predictors.predict(inside if enough else np.zeros_like(inside))
+    enough = within.mean() <= policy.MAJORITY and set(codes[~within].tolist()) == set(codes.tolist())
+    return contest.predictors.predict(within, slices) if enough else contest.predictors.predict()
 
 
 def mislabelled(contest: Contest, slices: Sequence[Slice], predictions: Sequence[LabelPredictions]) -> Hypothesis:
@@ -195,14 +203,15 @@ def _weighed(contest: Contest, slices: tuple[Slice, ...], calibrated: Calibrated
     groups = np.zeros(len(given), dtype=np.intp)
     for number, each in enumerate(slices, start=1):
         groups[each.everyone(contest.task)] = number
-    posterior, rates, total = np.empty((len(given), size)), [], 0.0
+    posterior, rates, total, shares = np.empty((len(given), size)), [], 0.0, None
     calibration = chance(max(calibrated.parameters, 1)) * len(given) / len(contest.task.test)
     charge = calibration + sum(each.charge for each in slices)
     for group in range(len(slices) + 1):
         own = groups == group
         logs, codes = calibrated.train[own], given[own]
         if group == 0 and contest.stated is not None and own.any():
-            noise = _stated_rates(logs, codes, contest.stated[own])
+            shares = np.exp(logs).mean(axis=0)
+            noise = _stated_rates(logs, codes, contest.stated[own], shares)
         else:
             noise = rates_of(contest, logs, own)
             gain = noise.log_likelihood - log_likelihood(logs, codes)
@@ -226,6 +235,7 @@ def _weighed(contest: Contest, slices: tuple[Slice, ...], calibrated: Calibrated
         possible=contest.labels.possible,
         stated=contest.stated is not None,
         miscalibration=contest.miscalibration,
+        beliefs=(Belief(calibrated, tuple(rates), shares=shares),),
     )
 
 
@@ -235,9 +245,9 @@ def rates_of(contest: Contest, logs: Floats, own: Mask) -> NoiseFit:
     return fit_rates(logs, labels.codes, labels.known, labels.possible, miscalibration=contest.miscalibration)
 
 
-def _stated_rates(logs: Floats, given: Codes, stated: Floats) -> NoiseFit:
+def _stated_rates(logs: Floats, given: Codes, stated: Floats, shares: Floats) -> NoiseFit:
     """What the user states is P(true label | given label) row by row: with it the rates need not be learned."""
-    size, shares = logs.shape[1], np.exp(logs).mean(axis=0)
+    size = logs.shape[1]
     joint = logs + (np.log(np.maximum(stated, 1e-300)) - np.log(np.maximum(shares, 1e-6)))
     joint = np.exp(joint - joint.max(axis=1, keepdims=True))
     posterior = joint / joint.sum(axis=1, keepdims=True)
@@ -253,7 +263,7 @@ def _joint_fits(
     return fit_none_wrong(predictions, test_codes, given), fit_by_class(predictions, test_codes, given)
 
 
-def _given(task: Task, stated: Floats | None) -> GivenLabels:
+def given_labels(task: Task, stated: Floats | None) -> GivenLabels:
     """The labels as they came, those that a person has settled, and which classes the others may have.
 
     A stated prior may rule classes out; a class with hardly any test rows keeps its labels and gets no others.

@@ -1,27 +1,25 @@
-"""Three ways to predict a row without having seen its label.
+"""Ways to predict a row without having seen its label.
 
 *Out of fold*: any learner, by a model that was trained without the row's fold. *Leave one out*: a logistic regression,
-in one fit; what it would say without the row follows from its Hessian. *Out of bag*: a forest, in one fit, by the trees
-that did not draw the row. The last two know nearly all other rows, where a fold's model lacks a third of them.
+in one fit; what it would say without the row follows from its Hessian, and it knows nearly all other rows, where a
+fold's model lacks a third of them. How a forest does it says :mod:`psidebug.evidence.forest`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import log_softmax
-from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.linear_model import LogisticRegression
 
 from psidebug import policy
 from psidebug.graybox.logistic.design import DesignMatrix
 from psidebug.graybox.logistic.left_out import left_out_scores, possible
 from psidebug.graybox.logistic.reading import objective_of
-from psidebug.margins import log_shares
 from psidebug.task import learner as learners
 from psidebug.task.data import LabelledSet
 from psidebug.task.labels import Codes
@@ -32,6 +30,10 @@ from psidebug.training.trainer import Trainer
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
 Mask = npt.NDArray[np.bool_]
+Elsewhere = Callable[[Task, Rows], Floats]
+"""Log probabilities (n, K) of these training rows of a larger task."""
+Prepared = Callable[[Task, Rows], Table]
+"""These training rows of a larger task, as an estimator takes them."""
 
 MOST_ROWS = 8_000
 """Predictors other than the user's learner are trained on so many training rows, and test rows, at most."""
@@ -46,6 +48,15 @@ class LabelPredictions:
     """(N, K)."""
     test: Floats
     """(M, K)."""
+    elsewhere: Elsewhere | None = field(default=None, repr=False)
+    """The same of training rows that the task was drawn from, and that nobody has seen; None if that is not known."""
+    train_by_one: Floats | None = field(default=None, repr=False)
+    """(N, K): by one model for each row, where ``train`` is the mean of several."""
+
+    @property
+    def exchanged(self) -> LabelPredictions:
+        """The same of training rows that are tested with, and test rows that are trained on."""
+        return LabelPredictions(self.name, self.test, self.train if self.train_by_one is None else self.train_by_one)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +73,28 @@ class Folds:
         train = np.empty(len(order), dtype=np.intp)
         train[order] = _folds(task.train.codes[order], rng)
         return cls(train, _folds(task.test.codes, rng))
+
+    @property
+    def exchanged(self) -> Folds:
+        """Those of the sets in each other's place."""
+        return Folds(self.test, self.train)
+
+
+class Without(NamedTuple):
+    """Rows whose labels nobody may learn from."""
+
+    train: Mask
+    test: Mask
+
+    @property
+    def exchanged(self) -> Without:
+        """Those of the sets in each other's place."""
+        return Without(self.test, self.train)
+
+
+def without_none(task: Task) -> Without:
+    """All may be learned from."""
+    return Without(np.zeros(len(task.train), dtype=bool), np.zeros(len(task.test), dtype=bool))
 
 
 class Lesson(NamedTuple):
@@ -88,12 +121,19 @@ class Recipe:
     """Whether it learns from all of these rows, not from ``MOST_ROWS`` of each set."""
     repaired: Floats | None = None
     """W (N, K): then it learns the likeliest training labels, each with the confidence in it as its weight."""
+    prepared: Prepared | None = None
+    """How it takes rows that the task was drawn from; None if it does not."""
 
-    def lesson(self, train: Mask, test: Mask) -> Lesson:
-        """From the rows that it may see; only training rows have weights, and only the user's learner takes them."""
+    def concerned(self, without: Without) -> bool:
+        """Whether it would learn from one of these."""
+        train, test = without
+        return bool((self.learns_from != "test" and train.any()) or (self.learns_from != "training" and test.any()))
+
+    def lesson(self, without: Without) -> Lesson:
+        """From the other rows; only training rows have weights, and only the user's learner takes them."""
         task, order = self.task, self.task.data.in_order_of_ids
-        rows = order[train[order] & (self.learns_from != "test")]
-        held = np.flatnonzero(test & (self.learns_from != "training"))
+        rows = order[~without.train[order] & (self.learns_from != "test")]
+        held = np.flatnonzero(~without.test & (self.learns_from != "training"))
         if not self.all_rows:
             rows, held = few(rows, task.seed), few(held, task.seed)
         labels, weights = task.train.codes, None
@@ -112,45 +152,51 @@ class Recipe:
     def fitted(self, trainer: Trainer, lesson: Lesson) -> Any:
         """A model."""
         labels = self.task.encoding.native[lesson.codes]
-        return trainer.fit(self.estimator, lesson.features, labels, lesson.weights)
+        return trainer.fit(self.estimator, lesson.features, labels, lesson.weights, counted=self.all_rows)
 
     def predicted(self, model: Any, table: Table) -> Floats:
         """Log probabilities (n, K) of the rows of a table, by a fitted model."""
         encoding = self.task.encoding
         return log_probabilities(learners.scores(model, table, encoding.native_codes, encoding.size))
 
+    def elsewhere(self, model: Any) -> Elsewhere | None:
+        """The predictions of a fitted model for rows that the task was drawn from."""
+        if (prepared := self.prepared) is None:
+            return None
+        return lambda task, rows: self.predicted(model, prepared(task, rows))
 
-def out_of_fold(recipe: Recipe, trainer: Trainer, folds: Folds, excluded: Mask) -> tuple[Floats, Floats]:
-    """Of every row by the model without its fold; of a row that nobody learned from, by the mean of all models.
+
+def out_of_fold(recipe: Recipe, trainer: Trainer, folds: Folds, without: Without, name: str) -> LabelPredictions:
+    """Of every row by the model without its fold; of training rows that none learns from, by the mean of all models.
 
     A test row is always predicted by one model: a mean of several would be better informed than what is said of the
     training rows, and make these look wrong beside it.
     """
-    size, on_test = recipe.task.encoding.size, recipe.learns_from == "test"
-    unseen = np.ones_like(excluded) if on_test else excluded
-    train, test = np.zeros((len(folds.train), size)), np.zeros((len(folds.test), size))
+    size = recipe.task.encoding.size
+    train, test = np.empty((len(folds.train), size)), np.empty((len(folds.test), size))
+    mean = np.zeros_like(train) if recipe.learns_from == "test" else None
+    elsewhere: Elsewhere | None = None
     for fold in range(policy.FOLDS):
-        model = recipe.fitted(trainer, recipe.lesson((folds.train != fold) & ~excluded, folds.test != fold))
-        own, apart, held = map(np.flatnonzero, ((folds.train == fold) & ~unseen, unseen, folds.test == fold))
-        if not on_test:
+        apart = Without(folds.train == fold, folds.test == fold)
+        model = recipe.fitted(trainer, recipe.lesson(Without(without.train | apart.train, without.test | apart.test)))
+        own, held = map(np.flatnonzero, apart)
+        if mean is None:
             train[own] = recipe.predicted(model, take(recipe.train, own))
-        if len(apart):
-            train[apart] += recipe.predicted(model, take(recipe.train, apart)) / policy.FOLDS
+        else:
+            said = recipe.predicted(model, recipe.train)
+            train[own], mean = said[own], mean + said / policy.FOLDS
         test[held] = recipe.predicted(model, take(recipe.test, held))
-    return train, test
+        elsewhere = elsewhere or recipe.elsewhere(model)
+    return LabelPredictions(name, train if mean is None else mean, test, elsewhere, None if mean is None else train)
 
 
-HeldOut = Callable[[Any, Lesson, Task], Floats]
-"""Scores (n, K) of the rows that a model was fitted on, each as if its own label were unseen."""
-
-
-def in_one_fit(recipe: Recipe, trainer: Trainer, lesson: Lesson, held_out: HeldOut) -> tuple[Floats, Floats]:
+def in_one_fit(recipe: Recipe, trainer: Trainer, lesson: Lesson, name: str) -> LabelPredictions:
     """Of the rows that it learned from as if their own label were unseen, of all others plainly."""
     model = recipe.fitted(trainer, lesson)
-    own = log_probabilities(held_out(model, lesson, recipe.task))
+    own = log_probabilities(leave_one_out(model, lesson, recipe.task))
     train, test = recipe.predicted(model, recipe.train), recipe.predicted(model, recipe.test)
     train[lesson.train], test[lesson.test] = own[: len(lesson.train)], own[len(lesson.train) :]
-    return train, test
+    return LabelPredictions(name, train, test, recipe.elsewhere(model))
 
 
 def can_leave_one_out(estimator: Any) -> bool:
@@ -175,15 +221,6 @@ def leave_one_out(model: LogisticRegression, lesson: Lesson, task: Task) -> Floa
     design = DesignMatrix(lesson.features, intercept=bool(model.fit_intercept))
     scores = left_out_scores(objective_of(model, trained), design, lesson.codes)
     return np.column_stack([np.zeros(len(scores)), scores]) if scores.shape[1] == 1 else scores
-
-
-def out_of_bag(model: ExtraTreesClassifier, lesson: Lesson, task: Task) -> Floats:
-    """By the trees that did not draw a row; uniform for one that all have drawn."""
-    shares = np.asarray(model.oob_decision_function_)
-    full = np.full((len(shares), task.encoding.size), -np.inf)
-    learned = [task.encoding.native_codes[value] for value in model.classes_.tolist()]
-    full[:, learned] = log_shares(np.where(np.isfinite(shares), shares, 1.0 / len(learned)))
-    return full
 
 
 def log_probabilities(scores: Floats) -> Floats:

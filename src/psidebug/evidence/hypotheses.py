@@ -12,6 +12,7 @@ import numpy as np
 
 from psidebug import policy
 from psidebug.evidence.annotators import Annotated
+from psidebug.evidence.belief import Belief
 from psidebug.evidence.calibration import Calibrated
 from psidebug.evidence.held_out import Floats, Mask, Rows
 from psidebug.evidence.noise_rates import even_rates, fit_rates
@@ -47,6 +48,8 @@ class Hypothesis:
     """Nats for each row that rates which differ between classes had to gain."""
     follow: float | None = None
     """ρ: the share of labels that follow the look of their row; None if none may."""
+    beliefs: tuple[Belief, ...] = field(default=(), repr=False)
+    """The rules whose mean is the posterior; none if no label is wrong."""
     annotated: Annotated | None = field(default=None, repr=False)
     """The answers of annotators, where the posterior is by them."""
 

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from psidebug import policy
+from psidebug.evidence.belief import Belief
 from psidebug.evidence.calibration import Calibrated, calibrate, chance
 from psidebug.evidence.held_out import Floats, LabelPredictions, Mask, Rows, few
 from psidebug.evidence.noise_rates import (
@@ -45,13 +46,13 @@ class Look(NamedTuple):
 
     likelihood: Floats
     """q(y_i | x_i) (n,): by predictors that never saw y_i."""
-    parameters: int
-    """How many numbers q was calibrated by, on the given labels."""
+    by: Calibrated
+    """q, calibrated on the given labels."""
 
     @property
     def charge(self) -> float:
         """Nats that q, and the share of labels that follow it, gain by chance."""
-        return chance(self.parameters + 1)
+        return chance(self.by.parameters + 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +83,8 @@ class GivenLabels:
         own = [each.train[self.rows[some]] for each in predictions]
         of_labels = [LabelPredictions(each.name, logs, logs) for each, logs in zip(predictions, own, strict=True)]
         q = calibrate(of_labels, self.codes[some])
-        likelihood = np.exp(q.applied_to(predictions).train[self.rows, self.codes])
-        return replace(self, look=Look(likelihood, q.parameters))
+        q = q.applied_to(predictions)
+        return replace(self, look=Look(np.exp(q.train[self.rows, self.codes]), q))
 
     def probability(self, calibrated: Calibrated) -> Floats:
         """P(k | x) (n, K) of these rows where they can be k, 0 elsewhere."""
@@ -120,17 +121,26 @@ class JointFit:
     """Of these and of the test labels, in nats."""
     charge: float
     """Nats that it has to gain on "no label is wrong"."""
+    beliefs: tuple[Belief, ...] = ()
+    """The rules whose mean is the posterior."""
 
     @classmethod
     def of(cls, calibrated: Calibrated, noise: NoiseFit, test_codes: Codes, look: Look | None = None) -> JointFit:
         """With the likelihood of the test labels."""
         charge = noise.charge + (0.0 if look is None else look.charge)
-        return cls(calibrated, noise, noise.log_likelihood + log_likelihood(calibrated.test, test_codes), charge)
+        belief = believed(calibrated, noise, look)
+        total = noise.log_likelihood + log_likelihood(calibrated.test, test_codes)
+        return cls(calibrated, noise, total, charge, (belief,))
 
     @property
     def surplus(self) -> float:
         """Its log likelihood less its charge."""
         return self.log_likelihood - self.charge
+
+
+def believed(calibrated: Calibrated, noise: NoiseFit, look: Look | None) -> Belief:
+    """The rule that a fit comes to."""
+    return Belief(calibrated, (noise.rates,), noise.follow, None if look is None else look.by)
 
 
 def fit_none_wrong(predictions: Sequence[LabelPredictions], test_codes: Codes, given: GivenLabels) -> JointFit:
@@ -160,9 +170,11 @@ def averaged_with_test_labels_alone(
     Where labels follow the look of their row, thousands of training labels say more about a and b than they know; the
     test labels alone say less than they could. The one states too few errors, the other too many.
     """
-    alone = given.noise(calibrate(predictions, test_codes), even=fit.noise.even, start=fit.noise)
+    calibrated = calibrate(predictions, test_codes)
+    alone = given.noise(calibrated, even=fit.noise.even, start=fit.noise)
     halfway = 0.5 * (fit.noise.posterior + alone.posterior)
-    return replace(fit, noise=replace(fit.noise, posterior=halfway))
+    beliefs = (*fit.beliefs, believed(calibrated, alone, given.look))
+    return replace(fit, noise=replace(fit.noise, posterior=halfway), beliefs=beliefs)
 
 
 def contradicts_test_labels(

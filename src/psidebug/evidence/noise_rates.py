@@ -125,7 +125,7 @@ def fit_by_em(
     np.fill_diagonal(pseudo_counts, policy.RIGHT_PSEUDO_COUNT)
     recorded, drawn_to = np.eye(size).take(given, axis=1).T, rates
     for _ in range(rounds):
-        posterior, _, true = _posterior(probability, rates, given, known, follow, look)
+        posterior, _, true = posterior_of(probability, rates, given, known, follow, look)
         counts = (posterior * true).T @ recorded + pseudo_counts
         # ε is the share of all counts that are off the diagonal
         drawn_to = even_rates(size, 1.0 - float(np.trace(counts) / counts.sum()))
@@ -135,14 +135,14 @@ def fit_by_em(
         follow = None if look is None else 1.0 - float((posterior * true).sum()) / len(given)
         if max(np.abs(rates - before[0]).max(), abs((follow or 0.0) - (before[1] or 0.0))) < SETTLED:
             break
-    posterior, likelihood, _ = _posterior(probability, rates, given, known, follow, look)
+    posterior, likelihood, _ = posterior_of(probability, rates, given, known, follow, look)
     penalty = 0.0 if look is None else policy.SHRUNK * float(rel_entr(drawn_to, rates).sum())
     return NoiseFit(rates, posterior, float(np.log(likelihood).sum()), even, follow, penalty)
 
 
 def with_rates(log_probability: Floats, given: Codes, rates: Floats) -> NoiseFit:
     """What follows from these rates, which are not learned."""
-    posterior, likelihood, _ = _posterior(np.exp(np.asfortranarray(log_probability)), rates, given, None)
+    posterior, likelihood, _ = posterior_of(np.exp(np.asfortranarray(log_probability)), rates, given, None)
     return NoiseFit(rates, posterior, float(np.log(likelihood).sum()))
 
 
@@ -157,7 +157,7 @@ def label_likelihood(rates: Floats, given: Codes, follow: float | None = None, l
     return by_class if follow is None or look is None else (1.0 - follow) * by_class + follow * look[:, None]
 
 
-def _posterior(
+def posterior_of(
     probability: Floats,
     rates: Floats,
     given: Codes,

@@ -4,18 +4,22 @@ The user's own learner, on rows that it was not trained on; the same learner, tr
 labels are trusted; and, where the features are numbers, a linear learner and a forest trained on both sets, where the
 user's cannot know better. How each is kept from the labels that it predicts is the matter of
 :mod:`psidebug.evidence.held_out`, how far it is believed that of :mod:`psidebug.evidence.calibration`.
+
+What they say without the labels of some rows costs little where nothing need be trained for it: a forest counts anew,
+a logistic regression is trained once. Any other learner of the user is trained once more, for the rows inside alone;
+of the others it has spoken.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
@@ -24,53 +28,175 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from psidebug import policy
 from psidebug.errors import LearnerFailed, UnsupportedLearner
+from psidebug.evidence.forest import Counted, Forest, Leaves, extra_trees
 from psidebug.evidence.held_out import (
     Floats,
     Folds,
-    HeldOut,
     LabelPredictions,
     Mask,
     Recipe,
+    Rows,
+    Without,
     can_leave_one_out,
     in_one_fit,
-    leave_one_out,
-    out_of_bag,
+    log_probabilities,
     out_of_fold,
     soon_left_out,
+    without_none,
 )
+from psidebug.slices.conditions import Conjunction, inside, inside_both
 from psidebug.task import learner as learners
-from psidebug.task.tables import Table, is_frame, stacked
+from psidebug.task.data import Data
+from psidebug.task.tables import Table, is_frame, stacked, take
 from psidebug.task.task import Task
 from psidebug.training.trainer import Trainer
 
 WIDEST = 2_000
 """Columns up to which dense features are looked at by a forest."""
-TREES = 150
-"""Its trees. Out of bag they replace 3 × 100 in folds: whole diagnoses differ by less than 0.006 in average precision
-(decision 18)."""
 OWN, OWN_ON_TEST = "the learner", "the learner, trained on the test set alone"
 LINEAR, FOREST = "a linear learner", "a forest"
 ON_REPAIRED = "the learner, trained on repaired labels"
 
 
+class Predictor(Protocol):
+    """Who predicts."""
+
+    @property
+    def name(self) -> str:
+        """Who it is."""
+        ...
+
+    @property
+    def quick(self) -> bool:
+        """Whether it takes no more than one fit to leave labels out, and none of a learner that may be slow."""
+        ...
+
+    def concerned(self, without: Without) -> bool:
+        """Whether it would learn from one of these labels."""
+        ...
+
+    def predict(self, trainer: Trainer, folds: Folds, without: Without) -> LabelPredictions:
+        """All rows, without the labels of some."""
+        ...
+
+    def inside(self, trainer: Trainer, without: Without) -> tuple[Floats, Floats]:
+        """The rows whose labels are left out alone, those of both sets: by one model that has seen none of these."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
-class Predictor:
-    """Who predicts: in one fit where there is a way to, else out of fold."""
+class Trained:
+    """A learner: in one fit where there is a way to, else out of fold."""
 
     name: str
     for_folds: Recipe
     for_one_fit: Recipe | None = None
     """None if that is not possible."""
-    held_out: HeldOut = leave_one_out
+    _models: dict[bytes, Any] = field(default_factory=dict, repr=False)
+    """By the labels that were left out."""
 
-    def predict(self, trainer: Trainer, folds: Folds, excluded: Mask) -> LabelPredictions:
-        """All rows, without the labels of the excluded training rows (N,)."""
+    @property
+    def quick(self) -> bool:
+        """Other learners than the user's, and logistic regressions."""
+        return self.for_one_fit is not None or not self.for_folds.all_rows
+
+    def concerned(self, without: Without) -> bool:
+        """By the sets that it learns from."""
+        return self.for_folds.concerned(without)
+
+    def predict(self, trainer: Trainer, folds: Folds, without: Without) -> LabelPredictions:
+        """As its recipes say."""
         if (recipe := self.for_one_fit) is not None:
-            lesson = recipe.lesson(~excluded, np.ones(len(folds.test), dtype=bool))
-            if self.held_out is not leave_one_out or soon_left_out(lesson, recipe.task.encoding.size):
+            lesson = recipe.lesson(without)
+            if soon_left_out(lesson, recipe.task.encoding.size):
                 with suppress(UnsupportedLearner):
-                    return LabelPredictions(self.name, *in_one_fit(recipe, trainer, lesson, self.held_out))
-        return LabelPredictions(self.name, *out_of_fold(self.for_folds, trainer, folds, excluded))
+                    return in_one_fit(recipe, trainer, lesson, self.name)
+        return out_of_fold(self.for_folds, trainer, folds, without, self.name)
+
+    def inside(self, trainer: Trainer, without: Without) -> tuple[Floats, Floats]:
+        """By a model that is kept: the slices that are accused are asked about more than once."""
+        recipe, model = self.for_folds, self._model(trainer, without)
+        parts = zip((recipe.train, recipe.test), without, strict=True)
+        train, test = (recipe.predicted(model, take(table, np.flatnonzero(rows))) for table, rows in parts)
+        return train, test
+
+    def around(
+        self, trainer: Trainer, first: LabelPredictions, without: Without, meets: Callable[[Data], Mask]
+    ) -> LabelPredictions:
+        """What was said ``first``, and of the rows inside what is said without their labels.
+
+        ``meets`` says which training rows of other data are inside.
+        """
+        train, test, model = first.train.copy(), first.test.copy(), self._model(trainer, without)
+        train[without.train], test[without.test] = self.inside(trainer, without)
+        before, after = first.elsewhere, self.for_folds.elsewhere(model)
+
+        def elsewhere(task: Task, rows: Rows) -> Floats:
+            assert before is not None
+            assert after is not None
+            said, own = before(task, rows), meets(task.data)[rows]
+            said[own] = after(task, rows[own])
+            return said
+
+        return LabelPredictions(self.name, train, test, None if before is None or after is None else elsewhere)
+
+    def _model(self, trainer: Trainer, without: Without) -> Any:
+        key = b"".join(map(np.ndarray.tobytes, without))
+        if key not in self._models:
+            self._models[key] = self.for_folds.fitted(trainer, self.for_folds.lesson(without))
+        return self._models[key]
+
+
+@dataclass(frozen=True, eq=False)
+class Grown:
+    """A forest, grown once."""
+
+    recipe: Recipe
+    trainer: Trainer
+    name: str = FOREST
+    quick: bool = True
+    _asked: list[tuple[Rows, Leaves]] = field(default_factory=list, repr=False)
+
+    @cached_property
+    def forest(self) -> Forest:
+        """On rows of both sets."""
+        recipe, task = self.recipe, self.recipe.task
+        lesson = recipe.lesson(without_none(task))
+        model = recipe.fitted(self.trainer, lesson)
+        learned = np.concatenate([lesson.train, len(task.train) + lesson.test])
+        return Forest.of(model, stacked(recipe.train, recipe.test), learned, lesson.codes, task.encoding.size)
+
+    def concerned(self, without: Without) -> bool:
+        """By labels of either set."""
+        return self.recipe.concerned(without)
+
+    def predict(self, trainer: Trainer, folds: Folds, without: Without) -> LabelPredictions:
+        """Out of bag."""
+        said, counted = self._counted(without)
+        split = len(without.train)
+
+        def elsewhere(task: Task, rows: Rows) -> Floats:
+            return log_probabilities(counted.of(self._leaves(task, rows)))
+
+        return LabelPredictions(self.name, said[:split], said[split:], elsewhere)
+
+    def inside(self, trainer: Trainer, without: Without) -> tuple[Floats, Floats]:
+        """Out of bag, too."""
+        said, _ = self._counted(without)
+        train, test = np.split(said, [len(without.train)])
+        return train[without.train], test[without.test]
+
+    def _counted(self, without: Without) -> tuple[Floats, Counted]:
+        said, counted = self.forest.without(np.concatenate(without)[self.forest.learned])
+        return log_probabilities(said), counted
+
+    def _leaves(self, task: Task, rows: Rows) -> Leaves:
+        """Those of the rows that were asked about last are kept: every hypothesis asks about the same."""
+        if not self._asked or self._asked[0][0] is not rows:
+            assert self.recipe.prepared is not None
+            leaves = self.forest.leaves_of(self.recipe.prepared(task, rows), of=len(task.train))
+            self._asked[:] = [(rows, leaves)]
+        return self._asked[0][1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,8 +207,10 @@ class Predictors:
     trainer: Trainer
     folds: Folds
     everyone: tuple[Predictor, ...]
-    _unchanging: dict[str, LabelPredictions] = field(default_factory=dict)
-    """LabelPredictions from test labels alone, made once."""
+    exchanged: bool = False
+    """Whether they were made for the task with its sets in each other's place."""
+    _first: dict[str, LabelPredictions] = field(default_factory=dict, repr=False)
+    """What they say if all may learn from all labels, as they were made."""
 
     @classmethod
     def of(cls, task: Task, trainer: Trainer, folds: Folds | None = None) -> Predictors:
@@ -90,27 +218,66 @@ class Predictors:
         train, test = _matrix(task.seen.train), _matrix(task.seen.test)
         if train is None or test is None or train.shape[1] != test.shape[1]:
             train = test = None
-        everyone = _own(task, train, test) + ([] if train is None else _plain(task, train, test))
+        everyone = _own(task, train, test) + ([] if train is None else _plain(task, trainer, train, test))
         return cls(task, trainer, Folds.of(task) if folds is None else folds, tuple(everyone))
+
+    def of_mirrored(self, task: Task) -> Predictors:
+        """The same about the task with its sets in each other's place: nothing is trained for that."""
+        folds, everyone = self.folds.exchanged, self.everyone
+        return Predictors(task, self.trainer, folds, everyone, not self.exchanged, self._first)
 
     def without(self, names: Sequence[str]) -> Predictors:
         """The others."""
         return replace(self, everyone=tuple(each for each in self.everyone if each.name not in names))
 
-    def predict(self, excluded: Mask) -> list[LabelPredictions]:
-        """By everyone who can be trained without the labels of the excluded training rows (N,).
+    @property
+    def quick(self) -> Predictors | None:
+        """Those who leave training labels out at no fit of the user's learner; None if all do, or no plain ones."""
+        someone = without_none(self.task)._replace(train=np.ones(len(self.task.train), dtype=bool))
+        slow = [each.name for each in self.everyone if not each.quick and each.concerned(self._as_made(someone))]
+        plain = any(each.name in (LINEAR, FOREST) for each in self.everyone)
+        return self.without(slow) if slow and plain else None
+
+    def predict(self, excluded: Mask | None = None, slices: Sequence[Conjunction] = ()) -> list[LabelPredictions]:
+        """By everyone who can be trained without the labels of the excluded training rows (N,), those of the slices.
 
         If nobody can, a uniform prediction: calibration then makes the shares of the classes of it.
         """
         made = []
         for each in self.everyone:
             with suppress(LearnerFailed):
-                made.append(self._unchanging.get(each.name) or each.predict(self.trainer, self.folds, excluded))
-                if each.for_folds.learns_from == "test":
-                    self._unchanging[each.name] = made[-1]
+                said = self._said(each, excluded, slices)
+                made.append(said.exchanged if self.exchanged else said)
         size = self.task.encoding.size
-        uniform = (np.full((len(each), size), -np.log(size)) for each in (self.task.train, self.task.test))
-        return made or [LabelPredictions("uniform", *uniform)]
+        train, test = (np.full((len(each), size), -np.log(size)) for each in (self.task.train, self.task.test))
+        return made or [LabelPredictions("uniform", train, test)]
+
+    def inside(self, area: Without) -> list[tuple[Floats, Floats]]:
+        """What is said of these rows of both sets, by everyone who has seen none of their labels."""
+        made = []
+        for each in self.everyone:
+            with suppress(LearnerFailed):
+                train, test = each.inside(self.trainer, self._as_made(area))
+                made.append((test, train) if self.exchanged else (train, test))
+        return made
+
+    def _said(self, each: Predictor, excluded: Mask | None, slices: Sequence[Conjunction]) -> LabelPredictions:
+        """As it was made for the sets as they were."""
+        without, folds = without_none(self.task), self.folds.exchanged if self.exchanged else self.folds
+        if each.name not in self._first:
+            self._first[each.name] = each.predict(self.trainer, folds, self._as_made(without))
+        first = self._first[each.name]
+        if excluded is not None:
+            without = without._replace(train=excluded)
+        if not each.concerned(self._as_made(without)):
+            return first
+        area = inside_both(slices, self.task.data)
+        if isinstance(each, Trained) and not each.quick and area is not None and area[1].any():
+            return each.around(self.trainer, first, self._as_made(Without(*area)), partial(inside, slices))
+        return each.predict(self.trainer, folds, self._as_made(without))
+
+    def _as_made(self, without: Without) -> Without:
+        return without.exchanged if self.exchanged else without
 
     def predict_from_repaired(self, posterior: Floats) -> LabelPredictions | None:
         """By the user's learner, trained on the likeliest labels and on test rows, of other folds each.
@@ -120,48 +287,69 @@ class Predictors:
         task = self.task
         if not learners.takes_weights(task.learner):
             return None
-        recipe = Recipe(task, task.learner, task.train.features, task.test.features, "both", True, posterior)
+        recipe = Recipe(
+            task, task.learner, task.train.features, task.test.features, "both", True, posterior, prepared=as_it_came
+        )
         if (seen := task.seen_in_every_world) is not None:  # texts need not be taken apart again
-            recipe = replace(recipe, estimator=learners.final_step(task.learner), train=seen.train, test=seen.test)
-        nobody = np.zeros(len(task.train), dtype=bool)
+            final = learners.final_step(task.learner)
+            recipe = replace(recipe, estimator=final, train=seen.train, test=seen.test, prepared=as_seen_anew)
         try:
-            return LabelPredictions(ON_REPAIRED, *out_of_fold(recipe, self.trainer, self.folds, nobody))
+            return out_of_fold(recipe, self.trainer, self.folds, without_none(task), ON_REPAIRED)
         except LearnerFailed:
             return None
 
 
-def plain_recipes(task: Task) -> list[Recipe]:
-    """How a linear learner and a forest are trained; none where the features are no numbers."""
-    train, test = _matrix(task.seen.train), _matrix(task.seen.test)
-    if train is None or test is None or train.shape[1] != test.shape[1]:
-        return []
-    return [each.for_folds for each in _plain(task, train, test)]
+def as_it_came(task: Task, rows: Rows) -> Table:
+    """Training rows of a task as the user's learner takes them."""
+    return take(task.train.features, rows)
+
+
+def as_seen_anew(task: Task, rows: Rows) -> Table:
+    """Training rows of a task as the final estimator takes them, whatever the labels are."""
+    seen = task.seen_in_every_world
+    assert seen is not None
+    return take(seen.train, rows)
+
+
+def as_matrix(task: Task, rows: Rows) -> Any:
+    """Training rows of a task as the final estimator takes them, as numbers."""
+    return _matrix(take(task.seen.train, rows))
 
 
 def _own(task: Task, train: Any, test: Any) -> list[Predictor]:
     """The user's learner; in one fit if labels have no part in what comes before its final estimator."""
     final, whole = learners.final_step(task.learner), None
-    folded = Recipe(task, task.learner, task.train.features, task.test.features, "training", all_rows=True)
+    folded = Recipe(
+        task, task.learner, task.train.features, task.test.features, "training", all_rows=True, prepared=as_it_came
+    )
     blind = final is task.learner or task.seen_in_every_world is not None
     if blind and train is not None and can_leave_one_out(final):
-        whole = replace(folded, estimator=final, train=train, test=test)
+        whole = replace(folded, estimator=final, train=train, test=test, prepared=as_matrix)
     whole_on_test = None if whole is None else replace(whole, learns_from="test")
-    on_test = Predictor(OWN_ON_TEST, replace(folded, learns_from="test"), whole_on_test)
-    return [Predictor(OWN, folded, whole), on_test]
+    on_test = Trained(OWN_ON_TEST, replace(folded, learns_from="test"), whole_on_test)
+    return [Trained(OWN, folded, whole), on_test]
 
 
-def _plain(task: Task, train: Any, test: Any) -> list[Predictor]:
-    """A linear learner and, on dense features, a forest whose splits are drawn: as good, and faster."""
-    train, test = _varying(train, test)
+def _plain(task: Task, trainer: Trainer, train: Any, test: Any) -> list[Predictor]:
+    """A linear learner and, on dense features, a forest."""
+    varies = _varying(train)
+    train, test = train[:, varies], test[:, varies]
     scaler, estimator = _linear(train)
     scaled = scaler.fit_transform(stacked(train, test))
-    linear = Recipe(task, estimator, scaled[: train.shape[0]], scaled[train.shape[0] :], "both")
+
+    def in_scale(other: Task, rows: Rows) -> Any:
+        return scaler.transform(as_matrix(other, rows)[:, varies])
+
+    linear = Recipe(task, estimator, scaled[: train.shape[0]], scaled[train.shape[0] :], "both", prepared=in_scale)
     if sp.issparse(train) or train.shape[1] > WIDEST:
-        return [Predictor(LINEAR, linear, linear)]
+        return [Trained(LINEAR, linear, linear)]
     filled = SimpleImputer(keep_empty_features=True).fit(train)
-    trees = ExtraTreesClassifier(TREES, min_samples_leaf=policy.LEAST_LEAF, bootstrap=True, oob_score=True)
-    forest = Recipe(task, trees, filled.transform(train), filled.transform(test), "both")
-    return [Predictor(LINEAR, linear, linear), Predictor(FOREST, forest, forest, out_of_bag)]
+
+    def complete(other: Task, rows: Rows) -> Any:
+        return filled.transform(as_matrix(other, rows)[:, varies])
+
+    forest = Recipe(task, extra_trees(), filled.transform(train), filled.transform(test), "both", prepared=complete)
+    return [Trained(LINEAR, linear, linear), Grown(forest, trainer)]
 
 
 def _linear(features: Any) -> tuple[Any, LogisticRegression]:
@@ -186,9 +374,9 @@ def _matrix(table: Table) -> Any:
     return values if values.ndim == 2 and not np.isinf(values).any() else None
 
 
-def _varying(train: Any, test: Any) -> tuple[Any, Any]:
+def _varying(features: Any) -> Any:
     """Dense features without the constant ones, which say nothing but take part in a forest's draws of features."""
-    if sp.issparse(train) or not len(train):
-        return train, test
-    varies = ((train != train[0]) & ~(np.isnan(train) & np.isnan(train[0]))).any(axis=0)
-    return (train[:, varies], test[:, varies]) if varies.any() else (train, test)
+    if sp.issparse(features) or not len(features):
+        return slice(None)
+    varies = ((features != features[0]) & ~(np.isnan(features) & np.isnan(features[0]))).any(axis=0)
+    return varies if varies.any() else slice(None)

@@ -14,33 +14,30 @@ slice; the third party alone fails where only the wrong hypothesis has slices.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
 from scipy.special import softmax
 
 from psidebug import policy
-from psidebug.errors import LearnerFailed
 from psidebug.evidence.calibration import calibrate
-from psidebug.evidence.held_out import Floats, LabelPredictions, Mask, Recipe
+from psidebug.evidence.held_out import Floats, LabelPredictions, Mask, Without
 from psidebug.evidence.hypotheses import Hypothesis
 from psidebug.evidence.noise_rates import fit_rates, log_likelihood
-from psidebug.evidence.predictors import plain_recipes
-from psidebug.slices.conditions import Slice
-from psidebug.task import learner as learners
-from psidebug.task.data import Data
+from psidebug.evidence.predictors import OWN_ON_TEST, Predictors
+from psidebug.slices.conditions import inside_both
 from psidebug.task.labels import Codes
-from psidebug.task.tables import take
 from psidebug.task.task import Task
-from psidebug.training.trainer import Trainer
 
 UNSURE = 0.05
 """Part of every probability that is spread over all classes."""
 
 
 def mirrored(task: Task) -> Task:
-    """The test rows to train on, and the training rows to test with."""
+    """The test rows to train on, and the training rows to test with; the learner is the same, and was trained before.
+
+    Nobody asks about its errors.
+    """
     data = task.data
     swapped = replace(
         data,
@@ -56,36 +53,40 @@ def mirrored(task: Task) -> Task:
         annotations=None,
         test_metadata=None,
     )
-    return Task.fitted(learners.fresh(task.learner), swapped, seed=task.seed)
+    return Task(task.learner, swapped, data.train.codes, np.empty(0, dtype=np.intp), task.seed, task.fitted_by_user)
 
 
 def noise_in_test_labels(predictions: Sequence[LabelPredictions], train: Codes, test: Codes) -> float:
     """Nats that noise rates of test labels gain beyond their charge, by predictors calibrated on training labels."""
-    calibrated = calibrate(_exchanged(predictions), train)
+    calibrated = calibrate([each.exchanged for each in predictions], train)
     noise = fit_rates(calibrated.train, test)
     return noise.log_likelihood - log_likelihood(calibrated.train, test) - noise.charge
 
 
-def training_labels_rather(task: Task, trainer: Trainer, of_train: Hypothesis, of_test: Hypothesis) -> float:
+def training_labels_rather(predictors: Predictors, of_train: Hypothesis, of_test: Hypothesis) -> float:
     """Nats that speak for errors in the training labels, and against errors in the test labels; < 0 the other way.
 
     The likelihood of all labels under either, and what a third party says of the slices that each accuses.
     """
-    accused = [rows for each in (of_train, of_test) if (rows := _inside(each.slices, task.data)) is not None]
-    third_party = sum(_in_slice(task, trainer, *rows) for rows in accused)
+    third_party = 0.0
+    for each in (of_train, of_test):
+        area = inside_both(each.slices, predictors.task.data)
+        if area is not None and all(rows.any() and not rows.all() for rows in area):
+            third_party += _in_slice(predictors, Without(*area))
     return of_train.log_likelihood - of_test.log_likelihood + third_party
 
 
-def _in_slice(task: Task, trainer: Trainer, train: Mask, test: Mask) -> float:
+def _in_slice(predictors: Predictors, area: Without) -> float:
     """By how much more the training labels inside need noise rates than the test labels do, for as many rows.
 
     0 if a class is hardly known outside: who has not seen it cannot say that it is not there. 0 also if they cannot
     explain the labels of either set: then they do not know such rows.
     """
-    if not _known_outside(task, train, test):
+    task = predictors.task
+    if not _known_outside(task, *area):
         return 0.0
-    said = _outsiders(task, trainer, train, test)
-    codes = task.train.codes[train], task.test.codes[test]
+    said = _outsiders(predictors, area)
+    codes = task.train.codes[area.train], task.test.codes[area.test]
     needed = [_needs(logs, own) / len(own) for logs, own in zip(said, codes, strict=True)]
     if min(needed) > policy.HARDLY_ANY * max(needed):
         return 0.0
@@ -108,31 +109,14 @@ def _needs(logs: Floats, codes: Codes) -> float:
     return max(noise.log_likelihood - log_likelihood(logs, codes) - noise.charge, 0.0)
 
 
-def _outsiders(task: Task, trainer: Trainer, train: Mask, test: Mask) -> tuple[Floats, Floats]:
-    """Log probabilities of the rows inside, by predictors that have seen no label there; uniform if none can be had."""
-    own = Recipe(task, task.learner, task.train.features, task.test.features, "both", all_rows=True)
-    size, said = task.encoding.size, []
-    for recipe in (own, *plain_recipes(task)):
-        with suppress(LearnerFailed):
-            model = recipe.fitted(trainer, recipe.lesson(~train, ~test))
-            parts = take(recipe.train, np.flatnonzero(train)), take(recipe.test, np.flatnonzero(test))
-            said.append([recipe.predicted(model, part) for part in parts])
-    counts = int(train.sum()), int(test.sum())
+def _outsiders(predictors: Predictors, area: Without) -> tuple[Floats, Floats]:
+    """Log probabilities of the rows inside, by predictors that have seen no label there; uniform if none can be had.
+
+    The learner that was trained on the test set alone is not asked: what it knows, the others know.
+    """
+    size, said = predictors.task.encoding.size, predictors.without([OWN_ON_TEST]).inside(area)
+    counts = int(area.train.sum()), int(area.test.sum())
     means = [np.mean([each[at] for each in said], axis=0) if said else np.zeros((counts[at], size)) for at in (0, 1)]
     # They speak of rows unlike those that they know: never too sure.
     sure = [(1.0 - UNSURE) * softmax(each, axis=1) + UNSURE / size for each in means]
     return np.log(sure[0]), np.log(sure[1])
-
-
-def _inside(slices: Sequence[Slice], data: Data) -> tuple[Mask, Mask] | None:
-    """Rows of the two sets that meet the conditions; None if there are no slices, or only one set has their columns."""
-    if not slices or any(condition.home != "features" for each in slices for condition in each.conditions):
-        return None
-    both = [
-        np.logical_or.reduce([each.holds(one) for each in slices]) for one in (data, replace(data, train=data.test))
-    ]
-    return None if not all(each.any() and not each.all() for each in both) else (both[0], both[1])
-
-
-def _exchanged(predictions: Sequence[LabelPredictions]) -> list[LabelPredictions]:
-    return [LabelPredictions(each.name, each.test, each.train) for each in predictions]

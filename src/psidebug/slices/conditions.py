@@ -4,7 +4,8 @@ training rows that meet conditions and carry the same given label."""
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -157,6 +158,18 @@ class Slice(Conjunction):
         if self.held is not None and self.held[0] is task.train.features:
             return self.held[1]
         return self.holds(task.data)
+
+
+def inside(slices: Sequence[Conjunction], data: Data) -> Mask:
+    """The training rows that meet the conditions of one of these."""
+    return np.asarray(np.logical_or.reduce([each.holds(data) for each in slices]))
+
+
+def inside_both(slices: Sequence[Conjunction], data: Data) -> tuple[Mask, Mask] | None:
+    """The training rows and test rows inside; None if there are no slices, or only training has their columns."""
+    if not slices or any(condition.home != "features" for each in slices for condition in each.conditions):
+        return None
+    return inside(slices, data), inside(slices, replace(data, train=data.test))
 
 
 def missing(column: Column) -> Mask:

@@ -29,7 +29,7 @@ from psidebug.task import learner as learners
 from psidebug.task.annotations import Annotations
 from psidebug.task.dates import with_dates
 from psidebug.task.labels import Codes, Encoding, array_of, encoding_of, listed
-from psidebug.task.tables import Table, as_table, row_count, same_columns
+from psidebug.task.tables import Table, as_table, row_count, same_columns, take
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,6 +180,24 @@ class Data:
         facts[places] = True
         came = self.train.codes if self.came is None else self.came
         return replace(self, train=LabelledSet(self.train.features, codes), known=facts, came=came)
+
+    def drawn(self, rows: npt.NDArray[np.intp]) -> Data:
+        """These training rows alone."""
+
+        def of(values: Any) -> Any:
+            return None if values is None else values[rows]
+
+        return replace(
+            self,
+            train=LabelledSet(take(self.train.features, rows), self.train.codes[rows]),
+            rows=self.rows[rows],
+            given_labels=self.encoding.decode(self.train.codes[rows]),
+            metadata=None if self.metadata is None else take(self.metadata, rows),
+            sample_weight=of(self.sample_weight),
+            known=of(self.known),
+            came=of(self.came),
+            annotations=None,
+        )
 
     def with_labels(self, codes: Codes) -> Data:
         """The same rows with these training labels (N,)."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,7 @@ from sklearn.preprocessing import (
 
 from psidebug.task.labels import Encoding
 from psidebug.task.learner import Classifier, final_step, fresh, scores, seeded
-from psidebug.task.tables import Table
+from psidebug.task.tables import Table, take
 
 LABEL_FREE = (
     Binarizer, CountVectorizer, HashingVectorizer, MaxAbsScaler, MinMaxScaler, MissingIndicator, Normalizer,
@@ -78,6 +78,10 @@ class FinalFeatures:
             if came is table:
                 return seen
         return _through(self.steps, table)
+
+    def of_rows(self, rows: npt.NDArray[np.intp], came: Table) -> FinalFeatures:
+        """The same of some training rows, which ``came``."""
+        return replace(self, came=(came, *self.came[1:]), seen=(take(self.train, rows), *self.seen[1:]))
 
     def with_final(self, final: Classifier) -> Classifier:
         """A fitted learner: these steps, and a final estimator that was fitted on their ``train``."""

@@ -95,6 +95,14 @@ class Task:
         """The task with the labels that the known rows came with."""
         return replace(self, data=self.data.with_labels(self.data.codes_as_they_came))
 
+    def drawn(self, rows: npt.NDArray[np.intp]) -> Task:
+        """The task of somebody who has these training rows alone; the learner is the one that was trained on all."""
+        part = replace(self, data=self.data.drawn(rows), fitted_by_user=True)
+        vars(part)["seen"] = self.seen.of_rows(rows, part.train.features)
+        again = self.seen_in_every_world
+        vars(part)["seen_in_every_world"] = None if again is None else again.of_rows(rows, part.train.features)
+        return part
+
     # ── the learner, asked ──
 
     @cached_property

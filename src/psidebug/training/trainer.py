@@ -75,19 +75,31 @@ class Trainer:
         """Without who is told of fits: that is somebody of this process."""
         return {**vars(self), "_before_fit": None}
 
-    def fit(self, estimator: Any, features: Table, labels: npt.NDArray[Any], weights: Floats | None = None) -> Any:
-        """A copy of any estimator, fitted on these rows; only the user's own is counted."""
-        if estimator is self.task.learner or estimator is learners.final_step(self.task.learner):
+    def fit(
+        self,
+        estimator: Any,
+        features: Table,
+        labels: npt.NDArray[Any],
+        weights: Floats | None = None,
+        *,
+        counted: bool = False,
+    ) -> Any:
+        """A copy of any estimator, fitted on these rows; ``counted`` if it is the user's own."""
+        if counted:
             self._count()
         with one_blas_thread():
             return learners.refit(estimator, features, labels, sample_weight=weights, seed=self.task.seed)
+
+    def beside(self, task: Task) -> Trainer:
+        """One for another task, whose fits are counted here, too."""
+        return Trainer(task, backend=self._backend, one_thread=self._one_thread, before_fit=lambda _: self._count())
 
     def refit(self, codes: Codes, rows: npt.NDArray[np.intp]) -> learners.Classifier:
         """The learner on some training rows, by position, with their labels among these (N,) and their weights."""
         data = self.task.data
         weights = None if data.sample_weight is None else data.sample_weight[rows]
         labels = data.encoding.native[codes[rows]]
-        return self.fit(self.task.learner, take(data.train.features, rows), labels, weights)
+        return self.fit(self.task.learner, take(data.train.features, rows), labels, weights, counted=True)
 
     def model(self, change: Change) -> learners.Classifier:
         """The learner itself after a change; it is not kept."""
@@ -100,7 +112,7 @@ class Trainer:
         """The task after a change: the learner trained on it as a whole, and its errors on the test rows."""
         data = change.applied(self.task.data)
         labels = data.encoding.native[data.train.codes]
-        model = self.fit(self.task.learner, data.train.features, labels, data.sample_weight)
+        model = self.fit(self.task.learner, data.train.features, labels, data.sample_weight, counted=True)
         predicted = self.task.predict(model, data.test)
         return Task(model, data, predicted, np.flatnonzero(predicted != data.test.codes), self.task.seed)
 
