@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import psidebug
-from psidebug import policy
+from psidebug.evidence import drawn as drawing
 from psidebug.evidence.belief import Labels, mean_posterior
 from psidebug.evidence.compete import compete
 from psidebug.evidence.contest import Contest
@@ -54,9 +54,9 @@ def test_the_answer_by_a_part_of_the_rows_is_nearly_that_by_all(
     kind: Any, wrong: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     *parts, bad = parcels(0, wrong)
-    monkeypatch.setattr(policy, "MOST_WEIGHED", 10**9)
+    monkeypatch.setattr(drawing, "MOST_WEIGHED", 10**9)
     by_all = psidebug.debug(learner(kind), *parts, rng=0)
-    monkeypatch.setattr(policy, "MOST_WEIGHED", 1_200)
+    monkeypatch.setattr(drawing, "MOST_WEIGHED", 1_200)
     by_part = psidebug.debug(learner(kind), *parts, rng=0)
     assert by_part.cause == by_all.cause == "training_labels"
     assert [len(each.hypotheses[0].slices) for each in (by_all, by_part)] == [int(wrong == "slice")] * 2
@@ -68,7 +68,7 @@ def test_the_answer_by_a_part_of_the_rows_is_nearly_that_by_all(
 
 def test_clean_labels_of_rows_that_were_not_weighed_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     *parts, _ = parcels(1, "nothing")
-    monkeypatch.setattr(policy, "MOST_WEIGHED", 1_000)
+    monkeypatch.setattr(drawing, "MOST_WEIGHED", 1_000)
     found = psidebug.debug(learner(LogisticRegression()), *parts, rng=0)
     np.testing.assert_array_equal(np.asarray(found.repaired_labels), parts[1])
     assert found.p_wrong.shape == (3_000,)
@@ -121,7 +121,7 @@ def test_rows_are_drawn_the_same_in_any_order_and_rare_classes_are_all_in() -> N
 
 def test_labels_that_a_person_has_settled_stay_in_rows_that_were_not_weighed(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y, X_test, y_test, bad = parcels(4, "scattered", rows=1_600)
-    monkeypatch.setattr(policy, "MOST_WEIGHED", 700)
+    monkeypatch.setattr(drawing, "MOST_WEIGHED", 700)
     settled = np.flatnonzero(bad)[:60]
     found = psidebug.debug(
         learner(LogisticRegression()), X, y, X_test, y_test, known={int(row): int(1 - y[row]) for row in settled}, rng=0

@@ -15,7 +15,7 @@ from psidebug.causes.claim import Claim
 from psidebug.causes.columns import both_sets
 from psidebug.changes import Blank, InTurn
 from psidebug.evidence.compete import evidence_by_plain_predictors, evidence_soon_found
-from psidebug.evidence.drawn import drawn_rows
+from psidebug.evidence.drawn import MOST_WITHOUT_A_COLUMN, drawn_rows
 from psidebug.evidence.hypotheses import Hypothesis
 from psidebug.evidence.predictors import Predictors
 from psidebug.evidence.which_set import mirrored
@@ -39,7 +39,7 @@ def columns_to_blame(
         return None
     tick("columns", 0, 1)
     may_be_left = policy.GONE_OF_SLICES if accused.slices else policy.HARDLY_ANY
-    limit, part = policy.MOST_WEIGHED_WITHOUT_A_COLUMN, 1.0
+    limit, part = MOST_WITHOUT_A_COLUMN, 1.0
     if len(task.train) > limit:
         everyone = Predictors.of(task.drawn(drawn_rows(task.data, limit, task.seed)), trainer)
         part = 1.0 if of_test is not None else len(everyone.task.train) / len(task.train)

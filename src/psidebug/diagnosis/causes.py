@@ -25,7 +25,7 @@ from psidebug.changes import Change, Drop, Relabel, Rescale, Swap, Weigh
 from psidebug.diagnosis.controls import control_of
 from psidebug.diagnosis.proof import Prover
 from psidebug.errors import LearnerFailed
-from psidebug.evidence.drawn import drawn_rows
+from psidebug.evidence.drawn import MOST_LOOKED_AT, drawn_rows
 from psidebug.findings.effects import Verification
 from psidebug.findings.findings import FoundCause
 from psidebug.margins import log_losses
@@ -73,8 +73,8 @@ def claims_of(data: Data, changed: Collection[str] = ()) -> Iterator[Claim]:
     copied = duplicates.claims(data, changed)
     yield from copied
     once = data if not copied else Drop(copied[0].own_rows).applied(data)  # copies are many of one kind
-    if len(once.train) > policy.MOST_LOOKED_AT:  # what a part of the rows does not show, all do not show
-        part = once.drawn(drawn_rows(once, policy.MOST_LOOKED_AT))
+    if len(once.train) > MOST_LOOKED_AT:  # what a part of the rows does not show, all do not show
+        part = once.drawn(drawn_rows(once, MOST_LOOKED_AT))
         if next(_of_columns(part, part), None) is None:
             return
     yield from _of_columns(once, data)

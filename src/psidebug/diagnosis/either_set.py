@@ -26,7 +26,7 @@ from psidebug.errors import LearnerFailed
 from psidebug.evidence.calibration import chance
 from psidebug.evidence.compete import compete
 from psidebug.evidence.contest import Contest
-from psidebug.evidence.drawn import drawn_rows, of_all
+from psidebug.evidence.drawn import of_all, weighed_rows
 from psidebug.evidence.held_out import Rows
 from psidebug.evidence.hypotheses import Hypothesis
 from psidebug.evidence.predictors import Predictors
@@ -88,8 +88,7 @@ def weighed(
         others = [each for each in seen if each.cause != "duplicates"]
         found_once = weighed(once, Trainer(once), fewer[0], fewer[1], tick, seen=others)
         return replace(found_once, hypotheses=tuple(of_all_rows(each, task, rows) for each in found_once.hypotheses))
-    if len(task.train) > policy.MOST_WEIGHED and task.data.annotations is None:  # answers are about single rows
-        drawn = drawn_rows(task.data, policy.MOST_WEIGHED, task.seed)
+    if (drawn := weighed_rows(task)) is not None:
         part = task.drawn(drawn)
         fewer = [None if each is None else each[drawn] for each in (effects, stated)]
         beside = trainer.beside(part)

@@ -21,6 +21,14 @@ from psidebug.evidence.joint_fit import GivenLabels
 from psidebug.task.data import Data
 from psidebug.task.task import Task
 
+MOST_WEIGHED = 10_000
+"""Training rows that hypotheses are weighed by. Measured on 30,000 rows: average precision is the same within 0.003
+with 5,000, 10,000, 20,000 and all (decision 29)."""
+MOST_WITHOUT_A_COLUMN = 3_000
+"""The same, where the question is whether labels are wrong without a column, too; ``psi bench causes`` has no more."""
+MOST_LOOKED_AT = 20_000
+"""Training rows in which units, codes and dead columns are looked for; only if these show one, all are. A code that 1%
+of the rows have is there 200 times."""
 RARE = 0.01
 """Part of the drawn rows up to which all rows of a class are among them."""
 BLOCK = 50_000
@@ -33,6 +41,13 @@ def drawn_rows(data: Data, count: int, seed: int = 0) -> Rows:
     drawn = np.bincount(data.train.codes)[data.train.codes] <= count * RARE
     drawn[order[rng.choice(len(order), count, replace=False)]] = True
     return np.flatnonzero(drawn)
+
+
+def weighed_rows(task: Task) -> Rows | None:
+    """The training rows that hypotheses are weighed by; None if all are. Answers of annotators are about single rows."""
+    if len(task.train) <= MOST_WEIGHED or task.data.annotations is not None:
+        return None
+    return drawn_rows(task.data, MOST_WEIGHED, task.seed)
 
 
 def of_all(hypotheses: Sequence[Hypothesis], drawn: Rows, task: Task, stated: Floats | None) -> tuple[Hypothesis, ...]:
