@@ -44,7 +44,7 @@ def drawn_rows(data: Data, count: int, seed: int = 0) -> Rows:
 
 
 def weighed_rows(task: Task) -> Rows | None:
-    """The training rows that hypotheses are weighed by; None if all are. Answers of annotators are about single rows."""
+    """The training rows that hypotheses are weighed by; None if all are, as where annotators have answered."""
     if len(task.train) <= MOST_WEIGHED or task.data.annotations is not None:
         return None
     return drawn_rows(task.data, MOST_WEIGHED, task.seed)
