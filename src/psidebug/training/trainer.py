@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
+from psidebug import timings
 from psidebug.changes import NOTHING, Change, Relabel
 from psidebug.errors import LearnerFailed
 from psidebug.task import learner as learners
@@ -142,6 +143,7 @@ class Trainer:
         if self._before_fit is not None:
             self._before_fit(self.fits)
         self.fits += 1
+        timings.count_fit()
 
     def _keep(self, change: Change, answer: Trained | LearnerFailed) -> None:
         self._kept[change.key] = answer
