@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from os import PathLike
 from typing import Any
 
@@ -88,7 +88,7 @@ class Diagnosis(Answers):
         """All that was found. The causes of single bugs take about a third of a diagnosis: not before."""
         if self.live is None or self.nothing_to_debug or self.found.bug_causes:
             return self.found
-        with one_blas_thread():
+        with self._proof.watch.watching("causes of single bugs"), one_blas_thread():
             causes = explanation.causes_of_bugs(self.task, self.graybox, self.prior, self._weighed)
         why = None if causes else explanation.unexplained(self.graybox)
         return replace(self.found, bug_causes=causes, unexplained=why)
@@ -142,7 +142,8 @@ class Diagnosis(Answers):
     def _proof(self) -> WhenAsked:
         if self._asked is not None:
             return self._asked
-        return WhenAsked(self.found, None, bool(self.spec.check_fidelity), Stopwatch(), lambda: self.session)
+        again = partial(getattr, self, "session")
+        return WhenAsked(self.found, None, bool(self.spec.check_fidelity), Stopwatch(), again)
 
     @property
     def timings(self) -> Any:

@@ -31,7 +31,7 @@ RANKED = FoundCause(
     "cannot_say",
     "",
     "labels are ranked by PS, and nothing was decided",
-    'Diagnose with effort="decide".',
+    'Diagnose with the effort "decide".',
     0.0,
     0.0,
     False,
@@ -58,8 +58,8 @@ def only_ranked(task: Task) -> str:
     """The verdict where nothing but PS was asked for."""
     bugs = _bugs(int((task.predicted != task.test.codes).sum()), len(task.bugs))
     return (
-        f"{bugs}. The training labels are ranked by PS, how sufficient each is as a cause; nothing was decided. "
-        f'effort="decide" weighs whether labels are wrong, and proves what correcting them does.'
+        f"{bugs}. The training labels are ranked by PS, how sufficient each is as a cause; nothing was decided. The "
+        f'effort "decide" weighs whether labels are wrong, and proves what correcting them does.'
     )
 
 
