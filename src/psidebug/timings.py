@@ -89,7 +89,8 @@ class Stopwatch:
 
     def count_fit(self) -> None:
         """One fit more, in the stage that is under way."""
-        self._timings[self._now[-1]].fits += 1
+        if self._now:  # another thread may have ended the stage: counts may be off by one, the work goes on
+            self._timings[self._now[-1]].fits += 1
 
     def _open(self, stage: str) -> None:
         self._now.append(stage)

@@ -29,7 +29,7 @@ def test_the_decision_is_told_with_its_fits_and_without_the_proof(folder: Path) 
     assert "How far to trust PS" not in ran.out
 
 
-@pytest.mark.parametrize("option", [["--full"], ["--effort", "prove"], ["--full", "--effort", "prove"]])
+@pytest.mark.parametrize("option", [["--full"], ["--effort", "prove"]])
 def test_the_proof_is_told_if_asked_for(folder: Path, option: list[str]) -> None:
     ran = psi(*DEBUG, *option, folder=folder)
     run = load_run(folder / "psi-run")

@@ -101,8 +101,7 @@ def debug(
         How often at most to correct, retrain and diagnose again; it ends earlier when nothing more is gained. Every
         round is kept in ``Diagnosis.later``.
     check_fidelity
-        Whether to compare the gray box with a few real fits, so that the diagnosis can say when its ranking is a
-        guess.
+        Whether the proof compares the gray box with a few real fits, so that it can say when the ranking is a guess.
     causes
         ``"all"``: units, codes, copies, class shares, test labels and others compete with wrong training labels;
         ``"labels"``: only these are asked about.

@@ -61,11 +61,10 @@ def find(
     ``begun`` is the number of fits on the stopwatch before the task was made, ``show`` gets the first suspects.
     """
     with one_blas_thread():
-        if spec.effort == "rank":
-            looked_at = _nothing_to_debug(Repaired(task), spec, origin, tick) if len(task.bugs) == 0 else None
-            return [_counted(looked_at or ranked(task, spec, origin, tick), begun)]
         if len(task.bugs) == 0:
             return [_counted(_nothing_to_debug(Repaired(task), spec, origin, tick), begun)]
+        if spec.effort == "rank":
+            return [_counted(ranked(task, spec, origin, tick), begun)]
         timings.begin("causes in the rows")
         seen = Repaired(task) if spec.causes == "labels" else repaired_rows(task, tick)
         if len(seen.task.bugs) == 0:
