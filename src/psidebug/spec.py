@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,8 @@ from psidebug.priors import Prior
 from psidebug.sufficiency import Engine
 from psidebug.symptoms import Symptom
 
+Effort = Literal["rank", "decide", "prove"]
+EFFORTS: tuple[Effort, ...] = get_args(Effort)
 StatedPrior = float | npt.NDArray[np.float64] | Mapping[str, Mapping[Any, float]] | Prior | None
 
 
@@ -41,6 +43,7 @@ class Spec:
     """``images`` and ``text``."""
     seed: int = 0
     """Of the task: what was drawn from ``rng``."""
+    effort: Effort = "decide"
 
     def check_kept(self) -> None:
         """Raise :class:`UnknownOption` if an option was an object that was not kept."""

@@ -70,7 +70,8 @@ def group_sufficiency(
     effects, line = constraint
     answers = []
     for members in groups:
-        others = np.setdiff1d(np.arange(prior.size), members)
+        others = np.ones(prior.size, dtype=bool)
+        others[members] = False
         together, moves = np.zeros((2, 1, prior.classes))
         together[0, 1] = effects[members, proposed[members]].sum()
         rate = float(np.clip(prior.rates[members].mean(), 1e-6, 1.0 - 1e-6))

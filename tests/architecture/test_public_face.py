@@ -28,6 +28,7 @@ SLICE_COLUMNS = [
 ]  # fmt: skip
 CAUSE_COLUMNS = ["cause", "where", "evidence", "share", "proved", "advice", "said", "control"]
 SUSPECT_TEST_COLUMNS = ["row", "given", "proposed", "p_wrong", "why"]
+TIMING_COLUMNS = ["stage", "seconds", "processor_seconds", "fits", "peak_memory_mb"]
 EXPLANATION_COLUMNS = ["explanation", "evidence", "charge", "corrected", "gain", "gain_error", "proved"]
 
 
@@ -66,6 +67,7 @@ def test_debug_takes_its_data_in_order_and_its_options_by_name() -> None:
         "causes": "all",
         "images": None,
         "text": None,
+        "effort": "decide",
         "rng": None,
         "progress": None,
     }
@@ -96,13 +98,13 @@ DIAGNOSIS = {
         "controls", "corrected", "correction", "curve", "explained", "explanations", "fidelity", "findings", "found",
         "later", "notes", "nothing_to_debug", "order", "p_wrong", "prior", "proposed", "repaired_labels",
         "repaired_model", "repaired_table", "repaired_weights", "repairs", "settings", "slices", "spec",
-        "suspect_tests", "suspects", "threshold_curve", "verdict",
+        "suspect_tests", "suspects", "threshold_curve", "timings", "verdict",
     },
     "what it is about": {"data", "display", "test_metadata"},
     "who found it": {"estimates", "graybox", "hypotheses", "live", "session", "symptom", "task", "tried"},
     "who can find more": {"diagnose_again", "explain", "retrain", "reviewed", "verify"},
     "pages and files": {"load", "report", "run", "save", "saved"},
-    "how one is made from another": {"described", "of", "with_learner", "with_options", "with_repairs"},
+    "how one is made from another": {"described", "of", "with_learner", "with_options", "with_proof", "with_repairs"},
 }  # fmt: skip
 
 
@@ -137,6 +139,7 @@ def test_the_columns_of_the_results(planted: Planted, make: type) -> None:
     assert columns(found.checks) == ["check", "sentence"]
     assert columns(found.causes) == CAUSE_COLUMNS
     assert columns(found.suspect_tests) == SUSPECT_TEST_COLUMNS
+    assert columns(found.timings) == TIMING_COLUMNS
     assert found.explanations.shape[0] == len(found.hypotheses) > 1
     quiet = psidebug.debug(LogisticRegression(), X_train, planted.y_train, X_test, planted.y_test, bugs=[])
     assert columns(quiet.suspects) == SUSPECT_COLUMNS

@@ -212,7 +212,7 @@ def test_how_many_labels_to_correct_is_one_number(case: Case) -> None:
     assert found.curve.points[found.curve.chosen].corrected == corrected
     curve = found.threshold_curve
     assert curve.loc[curve["chosen"], "corrected"].tolist() == [corrected]
-    summary = summarise(found.findings, found.data, bugs=0, rows=False)
+    summary = summarise(found.with_proof.found, found.data, bugs=0, rows=False)
     assert summary.curve is not None
     assert summary.curve["corrected"] == (summary.effect or {"corrected": 0})["corrected"] == corrected
     assert as_data(found)["corrected"] == corrected

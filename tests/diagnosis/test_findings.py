@@ -36,13 +36,19 @@ def two_slices() -> psidebug.Diagnosis:
     return found
 
 
+THAT_TRAIN = {
+    *("repairs", "with_repairs", "repaired_model"),
+    *("curve", "threshold_curve", "controls", "fidelity", "with_proof"),
+}
+
+
 def names_of(kind: type) -> list[str]:
     return [name for name in dir(kind) if not name.startswith("_") and not callable(getattr(kind, name))]
 
 
 def test_no_property_trains_but_those_that_say_so(two_slices: psidebug.Diagnosis) -> None:
     fits = two_slices.session.prover.fits
-    for name in set(names_of(psidebug.Diagnosis)) - {"repairs", "with_repairs", "repaired_model"}:
+    for name in set(names_of(psidebug.Diagnosis)) - THAT_TRAIN:
         getattr(two_slices, name)
     two_slices._repr_html_()
     assert two_slices.session.prover.fits == fits
@@ -50,7 +56,7 @@ def test_no_property_trains_but_those_that_say_so(two_slices: psidebug.Diagnosis
 
 def test_each_slice_has_the_effect_of_its_own_corrections(two_slices: psidebug.Diagnosis) -> None:
     assert two_slices.correction is not None
-    first, second = (each for each in two_slices.findings.slices if each.proved)
+    first, second = (each for each in two_slices.with_proof.found.slices if each.proved)
     assert {name for each in (first, second) for name in each.condition.split(" and ") if "annotator" in name} == {
         "annotator = bob",
         "annotator = dan",
@@ -61,6 +67,19 @@ def test_each_slice_has_the_effect_of_its_own_corrections(two_slices: psidebug.D
         codes = np.where(own, two_slices.correction.codes, two_slices.task.train.codes)
         effect = two_slices.session.prover.verify(Relabel.of(two_slices.data, codes))
         assert (effect.corrected, effect.gain) == (each.corrected, each.gain)
+
+
+def test_what_each_slice_does_alone_takes_a_fit_and_is_not_known_before_the_proof(
+    two_slices: psidebug.Diagnosis,
+) -> None:
+    before, after = two_slices.found.slices, two_slices.with_proof.found.slices
+    names = ("condition", "given", "rows", "ps", "corrected", "elsewhere", "proved", "said")
+    for early, late in zip(before, after, strict=False):
+        assert [getattr(early, name) for name in names] == [getattr(late, name) for name in names]
+        assert np.isnan(early.gain)
+        assert late.gain > 0
+    assert two_slices.with_proof.correction is not None
+    assert two_slices.with_proof.correction.slice == after[0]
 
 
 class Counted(LogisticRegression):  # type: ignore[misc]
@@ -94,3 +113,12 @@ def test_everything_that_fits_has_one_thread(planted: Planted, tmp_path: Any) ->
 def test_a_diagnosis_can_be_pickled(two_slices: psidebug.Diagnosis) -> None:
     again = pickle.loads(pickle.dumps(two_slices))
     pd.testing.assert_frame_equal(again.suspects, two_slices.suspects)
+    pd.testing.assert_frame_equal(again.threshold_curve, two_slices.threshold_curve)
+
+
+def test_a_loaded_one_that_was_asked_can_be_pickled(planted: Planted, tmp_path: Any) -> None:
+    debugged(planted, effort="decide").save(tmp_path / "run")
+    loaded = psidebug.Diagnosis.load(tmp_path / "run")
+    asked = loaded.threshold_curve
+    again = pickle.loads(pickle.dumps(loaded))
+    pd.testing.assert_frame_equal(again.threshold_curve, asked)

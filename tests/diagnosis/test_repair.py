@@ -30,8 +30,8 @@ def test_nothing_tried_nothing_chosen() -> None:
 
 def test_the_diagnosis_applies_the_rule_to_what_was_tried(planted: Planted) -> None:
     found = psidebug.debug(LogisticRegression(), planted.X_train, planted.y_train, planted.X_test, planted.y_test)
-    surplus = [each.hypothesis.surplus for each in found.tried]
-    assert len(surplus) == len(found.tried) > 1
+    surplus = [each.hypothesis.surplus for each in found.with_proof.tried]
+    assert len(surplus) == len(found.hypotheses) > 1
     assert surplus == sorted(surplus, reverse=True)
     best = best_of(found.tried)
     assert best is not None
@@ -105,7 +105,7 @@ def test_what_progress_raises_stops_the_work_before_the_next_fit(planted: Plante
 # ── explanations ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-WORDS: dict[str, Any] = {"excepted": (), "p_wrong": lambda given: np.zeros(len(given))}
+WORDS: dict[str, Any] = {"surplus": 0.0, "excepted": (), "p_wrong": lambda given: np.zeros(len(given))}
 
 
 def explained(evidence: float, charge: float, gain: float, error: float = 1.0, broken: int = 0) -> Correction:

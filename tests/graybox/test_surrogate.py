@@ -202,7 +202,8 @@ def test_it_stands_in_by_itself_and_says_so(planted: Planted) -> None:
     assert found.settings["gray box"] == "surrogate"
     assert len(found.notes) >= 1
     assert found.notes[0].startswith("there is no gray box for KNeighborsClassifier, so a logistic surrogate on")
-    assert str(found.fidelity) in found.notes[0]
+    assert found.notes[0].endswith("its fidelity was not measured")
+    assert found.with_proof.notes[0].endswith(str(found.fidelity))
     silent = psidebug.debug(KNeighborsClassifier(9), *data, check_fidelity=False)
     assert silent.notes[0].endswith("its fidelity was not measured")
     forced = psidebug.debug(LogisticRegression(), *data, graybox="surrogate")
@@ -212,7 +213,7 @@ def test_it_stands_in_by_itself_and_says_so(planted: Planted) -> None:
 
 def test_a_setting_that_the_trees_gray_box_refuses_falls_back_with_its_reason(planted: Planted) -> None:
     model = GradientBoostingClassifier(n_estimators=10, loss="exponential", random_state=0)
-    found = psidebug.debug(model, planted.X_train, planted.y_train, planted.X_test, planted.y_test)
+    found = psidebug.debug(model, planted.X_train, planted.y_train, planted.X_test, planted.y_test).with_proof
     assert found.notes[0].startswith(
         "GradientBoostingClassifier with loss='exponential' has no tree gray box, so a logistic surrogate on its "
         "leaves stands in; against retraining"

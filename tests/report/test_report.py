@@ -173,7 +173,7 @@ def test_the_page_tells_the_verdict_the_effect_and_the_causes(planted: Planted, 
     for control in (found.controls.at_random, found.controls.highest_loss):
         assert control is not None
         assert f"{control.test_after.rate:.3f}" in text
-    for name, value in found.settings.items():
+    for name, value in found.with_proof.settings.items():
         assert name in text.lower()
         assert value in text
     for name, value in fingerprint_of(found.task).items():
@@ -253,7 +253,7 @@ def test_a_report_that_cannot_be_written_is_an_output_error(planted: Planted, tm
 
 
 def test_rendering_is_repeatable(found: psidebug.Diagnosis, page: str) -> None:
-    assert render(summarise(found.with_repairs)) == page
+    assert render(summarise(found.with_repairs.with_proof)) == page
 
 
 def test_a_saved_diagnosis_has_the_same_page(found: psidebug.Diagnosis, page: str, tmp_path: Path) -> None:
@@ -329,7 +329,7 @@ def test_bugs_that_the_correction_repairs_come_first_in_half_of_the_cards() -> N
 
 
 def test_the_curve_marks_the_number_that_is_corrected(planted: Planted) -> None:
-    summary = summarise(hostile(planted))
+    summary = summarise(hostile(planted).with_proof)
     assert summary.curve is not None
     assert summary.effect is not None
     page = render(summary)

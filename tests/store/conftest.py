@@ -26,7 +26,7 @@ from tests.conftest import Planted, with_changes
 
 
 def debugged(planted: Planted, **changes: Any) -> psidebug.Diagnosis:
-    data, options = with_changes(planted, {"check_fidelity": False, "rng": 0, **changes})
+    data, options = with_changes(planted, {"check_fidelity": False, "effort": "prove", "rng": 0, **changes})
     return psidebug.debug(*data, **options)
 
 

@@ -284,6 +284,7 @@ def test_a_run_of_schema_2_still_loads() -> None:
     run = psidebug.Diagnosis.load(GOLDEN)
     expected = json.loads((GOLDEN / "expected.json").read_text())
     assert run.verdict == expected["verdict"]
+    assert run.spec.effort == "prove", "once everything was made at once"
     assert run.suspects["row"].tolist() == expected["rows"]
     assert run.suspects["given"].tolist() == expected["given"]
     assert run.suspects["ps"].tolist() == expected["ps"]

@@ -74,6 +74,14 @@ table_type = click.Path(allow_dash=True, path_type=Path)
     show_default=True,
     help="What may be wrong: rows, columns, test labels and the learner too, or training labels only.",
 )
+@click.option(
+    "--effort",
+    type=click.Choice(["rank", "decide", "prove"]),
+    default="decide",
+    show_default=True,
+    help="How far to go: rank labels by PS only, decide, or decide and measure the whole proof.",
+)
+@click.option("--full", is_flag=True, help="The same as --effort prove.")
 @seed_option
 @click.option(
     "--fail-above",
@@ -81,7 +89,8 @@ table_type = click.Path(allow_dash=True, path_type=Path)
     type=click.FloatRange(min=0),
     help="Exit with 1 if more than X labels are proved wrong; below 1, X is a share of the rows.",
 )
-@file_option("--report", help="Also write the diagnosis as an HTML page.")
+@file_option("--report", help="Also write the diagnosis as an HTML page, with the whole proof.")
+@click.option("--timings", is_flag=True, help="Also print what every stage took: time, fits, memory.")
 @click.option(
     "-o",
     "--output",
@@ -110,9 +119,12 @@ def debug(
     trust_pickle: bool,
     rounds: int,
     causes: str,
+    effort: str,
+    full: bool,
     seed: int,
     fail_above: float | None,
     report: Path | None,
+    timings: bool,
     run: Path,
 ) -> int:
     """Find the training labels that cause a classifier's errors, and prove it.
@@ -124,14 +136,18 @@ def debug(
     """
     from psidebug.files import check_place
     from psidebug.intake import Roles, inputs_from
+    from psidebug.timings import Stopwatch
 
     if report is not None:
         check_place(report)
-    if model is not None and click.get_current_context().get_parameter_source("learner") == ParameterSource.COMMANDLINE:
+    if model is not None and _typed("learner"):
         raise click.UsageError("--model and --learner do not go together: give one of them.")
+    if full and effort != "prove" and _typed("effort"):
+        raise click.UsageError(f"--full and --effort {effort} do not go together: give one of them.")
     given = None if model is None else _loaded(output, model, trust_pickle)
     roles = Roles(label, id_, text, image, ignore)
-    with output.progress() as tick:
+    options = {"rounds": rounds, "causes": causes, "effort": "prove" if full else effort}
+    with output.progress() as tick, Stopwatch().watching("reading") as watch:
         tick("reading", 0, 1)
         inputs = inputs_from(
             train, test, validation, roles, learner=learner, model=given, annotations=annotations, seed=seed
@@ -148,20 +164,26 @@ def debug(
             )
         with _in_words_of_files(inputs.source), few_threads(len(inputs.train.labels)):
             _check_run(run, arguments, seed)
-            found = _diagnosed(inputs, arguments, rounds, causes, seed, tick)
+            found = _diagnosed(output, inputs, arguments, options, seed, tick)
         found = found.described(source=inputs.source, **about_test)
         tick("repairs", 0, 1)
         with few_threads(len(inputs.train.labels)):
-            found = found.with_repairs
+            found = found.with_repairs if report is None else found.with_repairs.with_proof  # the run keeps it, too
         tick("saving", 0, 1)
+        watch.begin("saving")
         found.save(run)
         if report is not None:
             found.report(report)
     labels = found.findings.labels
     proved = 0 if found.findings.correction is None else len(labels.corrected)  # a respelled class is no wrong label
     failed = fail_above is not None and proved > allowed(fail_above, len(labels.given))
-    _show(output, found, inputs, run, report, failed)
+    _show(output, found, inputs, run, report, failed, timings=timings)
     return int(failed)
+
+
+def _typed(option: str) -> bool:
+    """Whether the option was given on the command line."""
+    return click.get_current_context().get_parameter_source(option) == ParameterSource.COMMANDLINE
 
 
 def _loaded(output: Output, model: Path, trust_pickle: bool) -> Any:
@@ -202,30 +224,51 @@ def _check_run(run: Path, arguments: dict[str, Any], seed: int) -> None:
     check_run_place(run, fingerprint_of(Task.of(**arguments, seed=seed)) if exists else {})
 
 
-def _diagnosed(inputs: Inputs, arguments: dict[str, Any], rounds: int, causes: Any, seed: int, tick: Any) -> Diagnosis:
+class _Watched:
+    """Progress in words of the command line; whoever watches a terminal also sees the first suspects."""
+
+    def __init__(self, output: Output, tick: Any, rows: str) -> None:
+        self._output, self._tick, self._rows = output, tick, rows
+        self.first_suspects = self._show if output.shows_early else None
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        self._tick(f"{stage} ({self._rows})", done, total)
+
+    def _show(self, suspects: Any) -> None:
+        from psidebug.cli.findings import show_first_suspects
+
+        show_first_suspects(self._output.beside, suspects)
+
+
+def _diagnosed(
+    output: Output, inputs: Inputs, arguments: dict[str, Any], options: dict[str, Any], seed: int, tick: Any
+) -> Diagnosis:
     import psidebug
     from psidebug.cli.tables import counted
 
-    rows = counted(len(inputs.train.labels), "row")
     return psidebug.debug(
         **arguments,
-        rounds=rounds,
-        causes=causes,
+        **options,
         rng=seed,
         images=inputs.roles.image,
         text=inputs.source["text"],
-        progress=lambda stage, done, total: tick(f"{stage} ({rows})", done, total),
+        progress=_Watched(output, tick, counted(len(inputs.train.labels), "row")),
     )
 
 
-def _show(output: Output, found: Diagnosis, inputs: Inputs, run: Path, report: Path | None, failed: bool) -> None:
+def _show(
+    output: Output, found: Diagnosis, inputs: Inputs, run: Path, report: Path | None, failed: bool, *, timings: bool
+) -> None:
     from psidebug.cli import findings
+    from psidebug.cli.tables import records
 
     if output.as_json:
         more = {"built": inputs.built, "run": str(run), "report": report and str(report), "failed": failed}
-        output.result(findings.as_data(found) | more)
+        output.result(findings.as_data(found) | more | ({"timings": records(found.timings)} if timings else {}))
         return
     findings.show(output.console, found, built=inputs.built)
+    if timings:
+        findings.show_timings(output.console, found.timings)
     fixed = {"fixed": fixed_like(inputs.train.name), "fixed_test": fixed_like(inputs.test.name, "fixed_test")}
     findings.show_next(output.console, found, run=run, report=report, **fixed)
 

@@ -52,7 +52,7 @@ def _diagnosed(output: Output, data: MislabelledDigits, seed: int) -> Diagnosis:
     import psidebug
 
     with output.progress() as progress:
-        return psidebug.debug(**data.arguments(), rng=seed, progress=progress)
+        return psidebug.debug(**data.arguments(), effort="prove", rng=seed, progress=progress)
 
 
 def _shown(output: Output, data: MislabelledDigits, seed: int) -> Diagnosis:

@@ -14,15 +14,26 @@ from rich.table import Table
 from rich.text import Text
 
 from psidebug.changes import Blank
-from psidebug.cli.tables import counted, records
+from psidebug.cli.tables import counted, number, records
 from psidebug.findings.about_tests import error_without_suspects
 from psidebug.findings.answers import Answers
-from psidebug.findings.frames import repairs_frame
+from psidebug.findings.frames import curve_frame, repairs_frame
+from psidebug.report.effects import errors_of
 
 SUSPECTS_SHOWN, SLICES_SHOWN, ANNOTATORS_SHOWN = 8, 5, 5
 INDENT = 2
-NUMBERS = ("wrong", "PS", "right", "rows", "test error", "log loss", "validation error", "of the log loss")
+NUMBERS = (
+    *("wrong", "PS", "right", "rows", "test error", "log loss", "validation error", "of the log loss"),
+    *("corrected", "p", "seconds", "processor", "fits", "peak MB"),
+)
 """Names of columns that are aligned to the right."""
+LABELS = {
+    "given labels": "as given",
+    "corrected": "corrected, by rows that had no say in it",
+    "random": "as many at random",
+    "highest loss": "as many of highest loss",
+}
+"""What each model of the proof was trained on."""
 
 
 def show(console: Console, found: Answers, *, built: Sequence[str]) -> None:
@@ -39,6 +50,8 @@ def show(console: Console, found: Answers, *, built: Sequence[str]) -> None:
     say(console, found.verdict)
     for note in found.notes:
         say(console, f"Note: {note}.")
+    if (fits := found.settings.get("fits")) is not None:
+        say(console, f"Fits of the learner for this: {fits}.")
     _show_causes(console, found)
     explanations = found.found.explanations
     blamed = not explanations or any(each.evidence > each.charge for each in explanations)
@@ -54,6 +67,31 @@ def show(console: Console, found: Answers, *, built: Sequence[str]) -> None:
         console.print(table_of(rows, ("row", "given", "proposed", "wrong", "PS")))
     _show_annotators(console, found)
     _show_repairs(console, found)
+    _show_proof(console, found)
+
+
+def show_first_suspects(console: Console, suspects: Any) -> None:
+    """The first labels by PS alone, while they are weighed."""
+    heading(console, "First suspects by PS, not yet weighed")
+    rows = [(*(str(each[name]) for name in ("row", "given", "proposed")), f"{each['ps']:.2f}") for each in
+            records(suspects)]  # fmt: skip
+    console.print(table_of(rows, ("row", "given", "proposed", "PS")))
+
+
+def show_timings(console: Console, timings: Any) -> None:
+    """What every stage took."""
+    heading(console, "What it took")
+    rows = [
+        (
+            each["stage"],
+            *(f"{each[name]:.2f}" for name in ("seconds", "processor_seconds")),
+            f"{each['fits']:,}",
+            number(each["peak_memory_mb"], 0),
+        )
+        for each in records(timings)
+    ]
+    console.print(table_of(rows, ("stage", "seconds", "processor", "fits", "peak MB")))
+    say(console, "Peak MB: the most memory of the whole process by the end of the stage.")
 
 
 def show_next(console: Console, found: Answers, *, run: Path, report: Path | None, fixed: str, fixed_test: str) -> None:
@@ -91,6 +129,7 @@ def as_data(found: Answers) -> dict[str, Any]:
         "corrected": found.corrected,
         "error": {name: dict(zip(("before", "after"), pair, strict=True)) for name, pair in _errors(found)},
         "repairs": records(repairs_frame(found.found)),
+        "proof": _proof_as_data(found),
         "slices": records(found.slices)[:100],
         "suspects": records(found.suspects)[:100],
         "suspects_in_all": len(found.order),
@@ -143,7 +182,7 @@ def _show_causes(console: Console, found: Answers) -> None:
 
 def _show_slices(console: Console, found: Answers) -> None:
     slices = records(found.slices)[:SLICES_SHOWN]
-    if not slices or found.curve is None:
+    if not slices:
         return
     heading(console, "What the suspects have in common")
     for each, one in zip(slices, found.found.slices, strict=False):
@@ -174,6 +213,34 @@ def _show_repairs(console: Console, found: Answers) -> None:
     console.print(table_of(rows, names))
 
 
+def _show_proof(console: Console, found: Answers) -> None:
+    """What the proof adds to the decision, as far as it was made: the controls, the curve, the fidelity."""
+    curve, controls, measured = (getattr(found.found, name) for name in ("curve", "controls", "fidelity"))
+    if controls is not None:
+        heading(console, "The correction beside as many other labels, by retraining")
+        rows = [
+            (
+                LABELS[each["labels"]],
+                f"{each['error']:.3f}",
+                "" if each["p_value"] is None else f"{each['p_value']:.2g}",
+            )
+            for each in errors_of(found.found)
+            if each["set"] == "test"
+        ]
+        console.print(table_of(rows, ("labels", "test error", "p")))
+    if curve is not None:
+        heading(console, "The first suspects corrected, by retraining")
+        effects = [(each.corrected, each.verified.test_after.rate) for each in curve.points]
+        rows = [
+            (f"{count:,}", f"{rate:.3f}", "the correction" if place == curve.chosen and count else "")
+            for place, (count, rate) in enumerate(effects)
+        ]
+        console.print(table_of(rows, ("corrected", "test error", "")))
+    if measured is not None:
+        heading(console, "How far to trust PS")
+        say(console, f"{measured}.")
+
+
 def _show_annotators(console: Console, found: Answers) -> None:
     """Who errs most and how, and the first rows to ask again."""
     told = found.found.annotators
@@ -194,6 +261,16 @@ def _annotators_as_data(found: Answers) -> dict[str, Any]:
     if found.found.annotators is None:
         return {}
     return {name: records(getattr(found, name))[:100] for name in ("annotators", "answers", "ask_again")}
+
+
+def _proof_as_data(found: Answers) -> dict[str, Any]:
+    """The controls, the curve and the fidelity; None where they were not asked for."""
+    made = found.found
+    return {
+        "controls": None if made.controls is None else [each for each in errors_of(made) if each["set"] == "test"],
+        "curve": None if made.curve is None else records(curve_frame(made)),
+        "fidelity": None if made.fidelity is None else str(made.fidelity),
+    }
 
 
 def _error_without_suspects(found: Answers) -> dict[str, Any] | None:

@@ -34,6 +34,16 @@ class Output:
         """Where results in words are printed."""
         return _console(stderr=False)
 
+    @property
+    def shows_early(self) -> bool:
+        """Whether somebody watches, who may be shown what is not yet the result."""
+        return not self.as_json and not self.quiet and sys.stdout.isatty() and sys.stderr.isatty()
+
+    @property
+    def beside(self) -> Console:
+        """Where words that are no result are printed, above the moving bar."""
+        return _console(stderr=True)
+
     def result(self, data: Any) -> None:
         """Print a result as JSON."""
         from psidebug.exports.table_files import plain

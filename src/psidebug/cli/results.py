@@ -188,15 +188,20 @@ def _first(names: list[str], most: int) -> str:
 def report(output: Output, *, run: Path, target: Path) -> None:
     """Write a run as one HTML page.
 
-    It needs no network and no other file.
+    It needs no network and no other file. What the run has no figures of (the controls, the curve, the fidelity) is
+    measured now, if its learner was saved.
     """
+    from psidebug.diagnosis.diagnosis import Diagnosis
     from psidebug.files import check_place
     from psidebug.report import write_report
     from psidebug.store import load_run
 
     check_place(target)
     found = load_run(run)
-    write_report(found.findings, found.data, target)
+    with output.progress() as tick, few_threads(len(found.findings.labels.given)):
+        tick("retraining", 0, 1)
+        findings = Diagnosis.saved(found).with_proof.found
+    write_report(findings, found.data, target)
     wrote(output, target, f"wrote {target}", bytes=target.stat().st_size)
 
 

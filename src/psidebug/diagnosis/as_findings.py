@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -14,7 +14,7 @@ from psidebug.changes import Relabel
 from psidebug.diagnosis import explanation
 from psidebug.diagnosis.extent import Extent, extent_of
 from psidebug.diagnosis.proof import Prover
-from psidebug.diagnosis.repair import Correction, told
+from psidebug.diagnosis.repair import Correction, best_of, told
 from psidebug.errors import LearnerFailed
 from psidebug.evidence.hypotheses import Hypothesis
 from psidebug.findings.about_tests import error_by_suspects
@@ -67,6 +67,11 @@ def label_findings(
         confidence=believed.max(axis=1),
         order=_suspects(task, estimates, hypotheses, p_wrong),
     )
+
+
+def facts_of(task: Task) -> Codes | None:
+    """Labels (N,) that are facts, -1 elsewhere; None if none is."""
+    return None if task.data.known is None else np.where(task.data.known, task.train.codes, -1)
 
 
 def posterior_of(task: Task, hypotheses: Sequence[Hypothesis]) -> explanation.Floats:
@@ -149,9 +154,32 @@ def best_of_each_slice(task: Task, tried: Sequence[Correction]) -> list[tuple[Ex
     return list(best.values())
 
 
-def found_slice(prover: Prover, part: Extent, of: Correction, *, sufficient: float, proved: bool) -> FoundSlice:
+def found_slices(
+    prover: Prover, tried: Sequence[Correction], sufficient: Callable[[list[Rows]], Sequence[float]], *, retrain: bool
+) -> tuple[FoundSlice, ...]:
+    """What the suspects have in common, that of the best explanation first; ``sufficient`` says PS of groups of rows.
+
+    Where an explanation accuses several slices, what each of them does alone takes a fit: only if ``retrain``.
+    """
+    found, best = best_of_each_slice(prover.task, tried), best_of(tried)
+    groups = sufficient([part.rows for part, _ in found]) if found else []
+    return tuple(
+        _found_slice(prover, part, of, sufficient=ps, proved=of is best, retrain=retrain)
+        for (part, of), ps in zip(found, groups, strict=True)
+    )
+
+
+def _found_slice(
+    prover: Prover, part: Extent, of: Correction, *, sufficient: float, proved: bool, retrain: bool
+) -> FoundSlice:
     """A slice with its PS as a group, its extent, and the verified effect of correcting it."""
-    one, effect = part.parts[0], _effect_in(prover, part, of)
+    one, own, effect = part.parts[0], of.change, None
+    if len(of.hypothesis.accused) < 2:
+        effect = of.verified
+    else:
+        inside = np.isin(of.change.rows, part.rows)
+        own = Relabel(of.change.rows[inside], of.change.codes[inside])
+        effect = _verified(prover, own, otherwise=of.verified) if retrain else None
     return FoundSlice(
         conditions=one.conditions,
         given=int(one.given),
@@ -161,30 +189,27 @@ def found_slice(prover: Prover, part: Extent, of: Correction, *, sufficient: flo
         z=float(one.z),
         p_value=one.p_value,
         corrected=part.corrected,
-        gain=effect.gain,
-        test_error=effect.test_after.rate,
+        gain=float("nan") if effect is None else effect.gain,
+        test_error=float("nan") if effect is None else effect.test_after.rate,
         proved=proved,
         accused=of.hypothesis.likely,
-        elsewhere=effect.corrected - part.corrected,
+        elsewhere=own.count(prover.task.data) - part.corrected,
         said=part.told(prover.task.encoding),
     )
 
 
-def _effect_in(prover: Prover, part: Extent, of: Correction) -> Verification:
-    """What the part of a correction in one of its slices does; the whole of it if there is no other."""
-    if len(of.hypothesis.accused) < 2:
-        return of.verified
-    own = np.isin(of.change.rows, part.rows)
+def _verified(prover: Prover, change: Relabel, *, otherwise: Verification) -> Verification:
+    """What a part of a correction does; what the whole of it does, where the learner cannot be trained on the part."""
     try:
-        return prover.verify(Relabel(of.change.rows[own], of.change.codes[own]))
+        return prover.verify(change)
     except LearnerFailed:
-        return of.verified
+        return otherwise
 
 
 def found_explanations(
     task: Task, hypotheses: Sequence[Hypothesis], tried: Sequence[Correction]
 ) -> tuple[FoundExplanation, ...]:
-    """Every explanation that competed, and what retraining said of it."""
+    """Every explanation that competed, and what retraining said of it, if that was tried."""
     effects = {id(each.hypothesis): each for each in tried}
     found, nothing = [], float("nan")
     for each in hypotheses:
@@ -194,7 +219,7 @@ def found_explanations(
                 explanation=told(task, each),
                 evidence=float(each.evidence),
                 charge=float(each.charge),
-                corrected=0 if one is None else one.verified.corrected,
+                corrected=int((each.corrected(task.train.codes) != task.train.codes).sum()),
                 gain=nothing if one is None else one.verified.gain,
                 gain_error=nothing if one is None else one.verified.gain_error,
                 proved=one is not None and one.proved,

@@ -12,13 +12,15 @@ from psidebug.diagnosis.as_findings import origin_of
 from psidebug.diagnosis.diagnosis import Diagnosis
 from psidebug.diagnosis.find import Progress, find
 from psidebug.diagnosis.named_options import check_spec, prior_of, rng_of
+from psidebug.diagnosis.repairs import unwatched
 from psidebug.display import display_for
 from psidebug.graybox.protocol import GrayBox
 from psidebug.priors import Prior
-from psidebug.spec import Spec, StatedPrior
+from psidebug.spec import Effort, Spec, StatedPrior
 from psidebug.sufficiency import Engine
 from psidebug.symptoms import Symptom
 from psidebug.task.task import Task
+from psidebug.timings import staged, stopwatch
 from psidebug.training.trainer import one_blas_thread
 
 
@@ -46,6 +48,7 @@ def debug(
     causes: Literal["all", "labels"] = "all",
     images: tuple[int, ...] | str | None = None,
     text: str | None = None,
+    effort: Effort = "decide",
     rng: int | np.random.Generator | None = None,
     progress: Progress | None = None,
 ) -> Diagnosis:
@@ -98,8 +101,7 @@ def debug(
         How often at most to correct, retrain and diagnose again; it ends earlier when nothing more is gained. Every
         round is kept in ``Diagnosis.later``.
     check_fidelity
-        Whether to compare the gray box with a few real fits, so that the diagnosis can say when its ranking is a
-        guess.
+        Whether the proof compares the gray box with a few real fits, so that it can say when the ranking is a guess.
     causes
         ``"all"``: units, codes, copies, class shares, test labels and others compete with wrong training labels;
         ``"labels"``: only these are asked about.
@@ -107,43 +109,51 @@ def debug(
         How rows are shown. ``images=(8, 8)``: a row of the features is itself a picture of that height and width (or
         height, width, 3); ``images="column"``: a column of the features or metadata holds paths of image files, or
         arrays. ``text="column"``: the column that a person reads.
+    effort
+        ``"rank"``: PS of every label by the gray box, with the default or stated prior, and nothing else: nothing is
+        decided. ``"decide"``: what is wrong, and one correction, proved by retraining; the curve, the controls and the
+        fidelity are made when they are asked for. ``"prove"``: all of that at once.
     rng
         A seed or a numpy Generator; the same seed gives the same answer.
     progress
         Called with (stage, done, total) as the work goes on, and with ("fit", fits so far, 0) before each fit that the
-        decision takes. What it raises stops the work.
+        decision takes. What it raises stops the work. If it has a method ``first_suspects``, that gets a data frame of
+        the first labels by PS alone, as soon as these are known.
 
     Returns
     -------
     Diagnosis
         With ``suspects``, ``slices``, ``repaired_labels``, ``explain(test_row)`` and ``report(path)``.
     """
-    tick = progress or (lambda stage, done, total: None)
     seed = int(rng_of(rng).integers(2**31))
-    tick("checking", 0, 1)
-    with one_blas_thread():
-        task = Task.of(
-            model,
-            X_train,
-            y_train,
-            X_test,
-            y_test,
-            rows=rows,
-            bugs=bugs,
-            X_validation=X_validation,
-            y_validation=y_validation,
-            sample_weight=sample_weight,
-            metadata=metadata,
-            annotations=annotations,
-            known=known,
-            seed=seed,
-        )
-    display = display_for(images, text, features=task.train.features, metadata=task.data.metadata)
-    stated = None if prior is None else _stated(prior, task)
-    spec = Spec(symptom, stated, graybox, engine, rounds, check_fidelity, causes, display, seed)
-    check_spec(spec, len(task.test))
-    again = "of a Generator" if isinstance(rng, np.random.Generator) else str(0 if rng is None else int(rng))
-    return Diagnosis.of(find(task, spec, origin_of(task, again), tick), spec)
+    watch, tick = stopwatch(), staged(progress or unwatched)
+    begun, show = watch.fits, getattr(progress, "first_suspects", None)
+    with watch.watching("checking"):
+        tick("checking", 0, 1)
+        with one_blas_thread():
+            task = Task.of(
+                model,
+                X_train,
+                y_train,
+                X_test,
+                y_test,
+                rows=rows,
+                bugs=bugs,
+                X_validation=X_validation,
+                y_validation=y_validation,
+                sample_weight=sample_weight,
+                metadata=metadata,
+                annotations=annotations,
+                known=known,
+                seed=seed,
+            )
+        display = display_for(images, text, features=task.train.features, metadata=task.data.metadata)
+        stated = None if prior is None else _stated(prior, task)
+        spec = Spec(symptom, stated, graybox, engine, rounds, check_fidelity, causes, display, seed, effort)
+        check_spec(spec, len(task.test))
+        again = "of a Generator" if isinstance(rng, np.random.Generator) else str(0 if rng is None else int(rng))
+        found = find(task, spec, origin_of(task, again), tick, begun=begun, show=show)
+        return Diagnosis.of(found, spec, watch, tick)
 
 
 def _stated(prior: Any, task: Task) -> StatedPrior:

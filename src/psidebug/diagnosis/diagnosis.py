@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from os import PathLike
 from typing import Any
 
@@ -20,14 +20,16 @@ from psidebug.diagnosis.named_options import check_spec, stated_prior
 from psidebug.diagnosis.repair import Correction
 from psidebug.diagnosis.repairs import Believed, changes_of, repairs_of, told, unwatched
 from psidebug.diagnosis.session import Session, reopened, settled
+from psidebug.diagnosis.when_asked import WhenAsked
 from psidebug.diagnosis.who_errs import annotator_findings
 from psidebug.errors import NotMisclassified, UnknownOption
 from psidebug.evidence.hypotheses import Hypothesis
 from psidebug.exports.repaired import repaired_table
 from psidebug.findings.answers import Answers
 from psidebug.findings.effects import Controls, Verification
-from psidebug.findings.findings import Causes, Findings, FoundRepair
-from psidebug.findings.frames import in_library, repairs_frame
+from psidebug.findings.findings import Causes, Curve, Findings, FoundRepair
+from psidebug.findings.frames import curve_frame, in_library, repairs_frame, timings_frame
+from psidebug.graybox.fidelity import Fidelity
 from psidebug.graybox.protocol import GrayBox
 from psidebug.inference.estimates import Estimates
 from psidebug.spec import Spec
@@ -37,6 +39,7 @@ from psidebug.task.data import Data
 from psidebug.task.labels import array_of, in_labels_of
 from psidebug.task.tables import Table
 from psidebug.task.task import Task
+from psidebug.timings import Stopwatch, Tick, staged, stopwatch
 from psidebug.training.trainer import one_blas_thread
 
 AFTER_REVIEW = "the verdict, slices and figures are those from before the review; repaired_labels follows the review"
@@ -61,11 +64,21 @@ class Diagnosis(Answers):
     """What :meth:`described` adds to :attr:`data`."""
     later: tuple[Diagnosis, ...] = ()
     """The rounds after this one, each a diagnosis of the model trained on what was corrected before."""
+    _asked: WhenAsked | None = field(default=None, repr=False)
+    """The rest of the proof, shared by all that are made from one decision; None of a loaded one."""
 
     @classmethod
-    def of(cls, rounds: Sequence[tuple[Findings, Session]], spec: Spec) -> Diagnosis:
-        """The first round, with the later ones."""
-        first, *later = (cls(found, spec, session) for found, session in rounds)
+    def of(
+        cls, rounds: Sequence[tuple[Findings, Session]], spec: Spec, watch: Stopwatch, tick: Tick = unwatched
+    ) -> Diagnosis:
+        """The first round, with the later ones; with the whole proof if that is asked for."""
+        made = []
+        for found, session in rounds:
+            asked = WhenAsked(found, session, bool(spec.check_fidelity), watch)
+            if spec.effort == "prove":
+                asked.everything(tick)
+            made.append(cls(found, spec, session, _asked=asked))
+        first, *later = (each.with_proof if spec.effort == "prove" else each for each in made)
         return replace(first, later=tuple(later))
 
     # ── what was found ──
@@ -75,10 +88,72 @@ class Diagnosis(Answers):
         """All that was found. The causes of single bugs take about a third of a diagnosis: not before."""
         if self.live is None or self.nothing_to_debug or self.found.bug_causes:
             return self.found
-        with one_blas_thread():
+        with self._proof.watch.watching("causes of single bugs"), one_blas_thread():
             causes = explanation.causes_of_bugs(self.task, self.graybox, self.prior, self._weighed)
         why = None if causes else explanation.unexplained(self.graybox)
         return replace(self.found, bug_causes=causes, unexplained=why)
+
+    @cached_property
+    def with_proof(self) -> Diagnosis:
+        """The same with the whole proof among the findings: to be saved, or shown.
+
+        That is the :attr:`curve`, the :attr:`controls`, the :attr:`fidelity`, in the verdict if PS is a guess, and what
+        retraining says of every explanation and slice. Where labels are only ranked there is nothing to prove.
+        """
+        found = self._proved(self.with_repairs.found if "_repairs" in vars(self) else self.found)
+        live = self.live and replace(self.live, tried=vars(self._proof).get("tried") or self.live.tried)
+        return replace(self, found=found, live=live)
+
+    def _proved(self, found: Findings) -> Findings:
+        if self.spec.effort != "rank":
+            self._proof.everything(unwatched)
+        return self._proof.added_to(found)
+
+    @property
+    def curve(self) -> Curve | None:
+        """Error against number of corrected suspects, with PS at each point: some seven fits, when first asked for.
+
+        None when there is nothing to debug. Of a loaded diagnosis without its learner: None if it was not measured.
+        """
+        return self._proof.curve
+
+    @property
+    def controls(self) -> Controls | None:
+        """The correction beside as many random flips, and as many flips of the labels of highest loss: two fits.
+
+        None without a correction. Of a loaded diagnosis without its learner: None if they were not measured.
+        """
+        return self._proof.controls
+
+    @property
+    def fidelity(self) -> Fidelity | None:
+        """How well the gray box follows retraining here: six fits and those of the curve, when first asked for.
+
+        None when there is nothing to debug, or if ``check_fidelity`` says no.
+        """
+        return self._proof.fidelity
+
+    @cached_property
+    def threshold_curve(self) -> Any:
+        """Data frame of :attr:`curve`; None where that is."""
+        return curve_frame(replace(self.found, curve=self.curve))
+
+    @cached_property
+    def _proof(self) -> WhenAsked:
+        if self._asked is not None:
+            return self._asked
+        again = partial(getattr, self, "session")
+        return WhenAsked(self.found, None, bool(self.spec.check_fidelity), Stopwatch(), again)
+
+    @property
+    def timings(self) -> Any:
+        """Data frame of what the work took so far, by ``stage``, with the total in the last line.
+
+        ``seconds``, ``processor_seconds`` (of this process), ``fits`` of your learner, and ``peak_memory_mb``: the most
+        memory that the process had by the end of the stage, since it began, NaN where that is not known. What is made
+        later, when somebody asks for it, is added. Runs do not keep it.
+        """
+        return timings_frame(self._proof.watch.timings, self.found.frames)
 
     @cached_property
     def with_repairs(self) -> Diagnosis:
@@ -100,7 +175,7 @@ class Diagnosis(Answers):
             return self.found.repairs
         stated = stated_prior(self.spec.prior, self.task)
         moves = None if stated is None else stated.moves
-        with one_blas_thread():
+        with self._proof.watch.watching("repairs"), one_blas_thread():
             return repairs_of(self.session.prover.trainer, Believed.found(self.found.labels), moves, unwatched)
 
     @cached_property
@@ -203,7 +278,10 @@ class Diagnosis(Answers):
 
     @property
     def tried(self) -> tuple[Correction, ...]:
-        """Every correction that was verified, that of the best explanation first; none of a loaded diagnosis."""
+        """The corrections that were verified, most evidence first; none of a loaded diagnosis.
+
+        The last one is that which is proved; :attr:`with_proof` has verified those after it, too.
+        """
         return () if self.live is None else self.live.tried
 
     @property
@@ -254,9 +332,12 @@ class Diagnosis(Answers):
         """
         self.spec.check_kept()
         task = self.task if self.session.came is None else replace(self.task, data=self.session.came)
-        again = settled(task, known)
-        origin = origin_of(again, self.found.origin.seed)
-        found = Diagnosis.of(find(again, self.spec, origin, progress or (lambda stage, done, total: None)), self.spec)
+        watch, tick = stopwatch(), staged(progress or unwatched)
+        begun = watch.fits
+        with watch.watching("the model's fit"):
+            again = settled(task, known)
+            origin = origin_of(again, self.found.origin.seed)
+            found = Diagnosis.of(find(again, self.spec, origin, tick, begun=begun), self.spec, watch, tick)
         return found.described(
             source=self.found.origin.source, test_ids=self.found.predictions.ids, test_metadata=self.data.test_metadata
         )
@@ -307,7 +388,7 @@ class Diagnosis(Answers):
     def with_options(self, **options: Any) -> Diagnosis:
         """With these options of :func:`psidebug.debug` for :meth:`diagnose_again`, as those that no file could hold.
 
-        That is ``symptom``, ``prior``, ``graybox``, ``engine``, ``rounds`` and ``check_fidelity``.
+        That is ``symptom``, ``prior``, ``graybox``, ``engine``, ``rounds``, ``check_fidelity`` and ``effort``.
         """
         spec = replace(self.spec, **options)
         check_spec(spec, len(self.found.predictions.labels))
@@ -344,7 +425,7 @@ class Diagnosis(Answers):
         """Write the diagnosis as one HTML page that needs no network. The file appears whole or not at all."""
         from psidebug.report import write_report  # page templates are not needed before
 
-        write_report(self.with_repairs.found, self.data, path)
+        write_report(self._proved(self.with_repairs.found), self.data, path)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a run directory of plain files (Parquet and JSON); it appears whole or not at all.
@@ -354,7 +435,8 @@ class Diagnosis(Answers):
         that is safe to open again (:data:`psidebug.models.TRUSTED`); else ``run.json`` says why not.
         """
         check_run_place(path, self.found.origin.fingerprint)  # before the causes are worked out
-        findings = self.with_repairs.found if "_repairs" in vars(self) else self.findings  # if they were asked for
+        found = self.with_repairs.found if "_repairs" in vars(self) else self.findings  # if they were asked for
+        findings = self._proof.added_to(found)
         run = self.run
         learner = self.task.learner if run is None else run.learner if run.has_learner else None
         save_run(path, findings, self.data, self.spec, learner)

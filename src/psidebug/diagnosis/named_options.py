@@ -15,7 +15,7 @@ from psidebug.graybox.choose import check_name, graybox_for
 from psidebug.graybox.protocol import GrayBox
 from psidebug.margins import is_wrong
 from psidebug.priors import Prior, noise, noise_by_group
-from psidebug.spec import NotKept, Spec, StatedPrior
+from psidebug.spec import EFFORTS, NotKept, Spec, StatedPrior
 from psidebug.sufficiency import ENGINES
 from psidebug.symptoms import Symptom, at_least, log_loss_above_boundary, misclassified
 from psidebug.task.dates import dates_in
@@ -45,6 +45,7 @@ def check_spec(spec: Spec, points: int) -> None:
     if isinstance(spec.rounds, bool) or not isinstance(spec.rounds, int | np.integer) or spec.rounds < 1:
         raise UnknownOption(f"rounds takes a whole number from 1, not {spec.rounds!r}.")
     _chosen(spec.causes, dict.fromkeys(("all", "labels")), "causes")
+    _chosen(spec.effort, dict.fromkeys(EFFORTS), "effort")
     if not isinstance(spec.check_fidelity, bool | np.bool_):
         raise UnknownOption(f"check_fidelity takes True or False, not {spec.check_fidelity!r}.")
 

@@ -58,16 +58,25 @@ def enough_evidence(task: Task) -> bool:
     return len(task.test) >= policy.LEAST_TEST_ROWS and int((counts >= policy.LEAST_ROWS).sum()) >= 2
 
 
-def retrained(prover: Prover, hypotheses: Sequence[Hypothesis], tick: Tick) -> list[Correction]:
-    """The corrections that hypotheses propose, in their order, with what retraining says of them."""
+def retrained(
+    prover: Prover, hypotheses: Sequence[Hypothesis], tick: Tick, *, everyone: bool = False
+) -> list[Correction]:
+    """The corrections that hypotheses propose, most evidence first, with what retraining says of them.
+
+    The first that is proved is the one to apply, and the last that is tried, unless ``everyone`` is.
+    """
     task, tried = prover.task, []
-    for done, each in enumerate(hypotheses, start=1):
+    for done, each in enumerate(sorted(hypotheses, key=lambda each: -each.surplus), start=1):
         codes = each.corrected(task.train.codes)
         change = Relabel.of(task.data, codes)
+        ended = done == len(hypotheses)
         if len(change.rows):
             with suppress(LearnerFailed):  # labels that the learner cannot be trained on are no correction
                 tried.append(Correction(told(task, each), change, codes, prover.verify(change), each))
-        tick("retraining", done, len(hypotheses))
+                ended |= tried[-1].proved and not everyone
+        tick("retraining", done, done if ended else len(hypotheses))
+        if ended:
+            break
     return tried
 
 

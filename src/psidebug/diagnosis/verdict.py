@@ -24,9 +24,22 @@ UNNOTICED = (
 )
 
 
-def verdict(
-    task: Task, correction: VerifiedCorrection | None, hypotheses: Sequence[Hypothesis], fidelity: Fidelity | None
-) -> str:
+ABOUT_LABELS = ("training_labels", "none", "cannot_say")
+"""Causes with which the verdict is about the training labels first."""
+UNMEASURED = "its fidelity was not measured"
+RANKED = FoundCause(
+    "cannot_say",
+    "",
+    "labels are ranked by PS, and nothing was decided",
+    'Diagnose with the effort "decide".',
+    0.0,
+    0.0,
+    False,
+)
+"""The cause where nothing but PS was asked for."""
+
+
+def verdict(task: Task, correction: VerifiedCorrection | None, hypotheses: Sequence[Hypothesis]) -> str:
     """What is wrong, and what was proved."""
     wrong = int((task.predicted != task.test.codes).sum())
     if len(task.bugs) == 0:
@@ -37,8 +50,17 @@ def verdict(
         return f"{right}." if labels is None else f"{right}; {labels} all the same: p_wrong says which."
     bugs = _bugs(wrong, len(task.bugs))
     if correction is None:
-        return f"{bugs}, and {_not_the_labels(task, hypotheses)}{_doubt(fidelity)}"
-    return f"{bugs}, and the best explanation is: {correction.explanation}. {_repaired(correction)}.{_doubt(fidelity)}"
+        return f"{bugs}, and {_not_the_labels(task, hypotheses)}"
+    return f"{bugs}, and the best explanation is: {correction.explanation}. {_repaired(correction)}."
+
+
+def only_ranked(task: Task) -> str:
+    """The verdict where nothing but PS was asked for."""
+    bugs = _bugs(int((task.predicted != task.test.codes).sum()), len(task.bugs))
+    return (
+        f"{bugs}. The training labels are ranked by PS, how sufficient each is as a cause; nothing was decided. The "
+        f'effort "decide" weighs whether labels are wrong, and proves what correcting them does.'
+    )
 
 
 def with_causes(came: Task, repaired: Task, found: Findings) -> str:
@@ -48,7 +70,7 @@ def with_causes(came: Task, repaired: Task, found: Findings) -> str:
     if first.cause == "cannot_say" and first.where:
         unclear = f"it cannot be said which labels are to blame: {first.said}"
         said = f"{_bugs(wrong, len(came.bugs))}, and {unclear}. {first.advice}"
-    elif first.cause in ("training_labels", "none", "cannot_say"):
+    elif first.cause in ABOUT_LABELS:
         said = found.verdict
     else:
         share = f", which makes up {first.share:.0%} of the log loss" if first.share >= 0.005 else ""
@@ -137,11 +159,12 @@ def _bugs(wrong: int, bugs: int) -> str:
     return points if bugs == wrong else f"{points}, of which {bugs} {'was' if bugs == 1 else 'were'} asked about"
 
 
-def _doubt(fidelity: Fidelity | None) -> str:
-    """What the verdict adds when the gray box is not to be trusted."""
-    if fidelity is None or fidelity.trustworthy:
-        return ""
-    return " PS is a guess: on this task it does not follow retraining well enough."
+def with_doubt(said: str, decided: Findings, measured: Fidelity) -> str:
+    """The verdict, and after what was decided that PS is a guess, where retraining says so and labels are blamed."""
+    if measured.trustworthy or decided.causes[0].cause not in ABOUT_LABELS:
+        return said
+    doubt = " PS is a guess: on this task it does not follow retraining well enough."
+    return f"{decided.verdict}{doubt}{said.removeprefix(decided.verdict)}"
 
 
 def notes_on_classes(task: Task, repaired: Codes) -> tuple[str, ...]:
@@ -156,9 +179,14 @@ def notes_on_classes(task: Task, repaired: Codes) -> tuple[str, ...]:
     return (f"too few test rows have the class {names}: such labels are not judged",) if names else ()
 
 
-def notes_on_estimates(box: GrayBox, measured: Fidelity | None, estimates: Estimates) -> tuple[str, ...]:
+def notes_on_estimates(box: GrayBox, estimates: Estimates) -> tuple[str, ...]:
     """What the gray box and the engine have to say."""
     notes = tuple(getattr(box, "notes", ()))
-    if isinstance(box, Surrogate):  # never without saying how good it is
-        notes = (f"{notes[0]}; {'its fidelity was not measured' if measured is None else measured}", *notes[1:])
+    if isinstance(box, Surrogate):  # never without saying how good it is, once that is known
+        notes = (f"{notes[0]}; {UNMEASURED}", *notes[1:])
     return notes + tuple(estimates.warnings)
+
+
+def with_fidelity(notes: Sequence[str], measured: Fidelity) -> tuple[str, ...]:
+    """The notes, that on a surrogate with how good it is."""
+    return tuple(f"{each.removesuffix(UNMEASURED)}{measured}" if each.endswith(UNMEASURED) else each for each in notes)

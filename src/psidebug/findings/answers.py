@@ -7,7 +7,9 @@ from functools import cached_property
 from typing import Any, TypeVar, cast
 
 from psidebug.findings import frames
-from psidebug.findings.findings import Findings
+from psidebug.findings.effects import Controls
+from psidebug.findings.findings import Curve, Findings
+from psidebug.graybox.fidelity import Fidelity
 
 T = TypeVar("T")
 
@@ -44,21 +46,29 @@ class Answers:
     )
     proposed = _answer(lambda found: found.labels.proposed, "The likeliest other class of each label (N,).")
     prior = _answer(lambda found: found.prior, "p_T under which PS is taken: as stated, or learned.")
-    fidelity = _answer(
-        lambda found: found.fidelity, "How well the gray box follows retraining here; None if that was not measured."
-    )
-    curve = _answer(
-        lambda found: found.curve, "Error against number of corrected suspects, and the threshold that it suggests."
-    )
-    controls = _answer(
-        lambda found: found.controls,
-        "The verified correction beside as many random flips, and as many flips of the labels of highest loss.",
-    )
     correction = _answer(
         lambda found: found.correction,
         "The correction to apply; None if retraining says that nothing tried improves the model.",
     )
     corrected = _answer(lambda found: found.corrected, "Number of labels that the verified correction changes.")
+
+    @property
+    def fidelity(self) -> Fidelity | None:
+        """How well the gray box follows retraining here; None if that was not measured."""
+        return self.found.fidelity
+
+    @property
+    def curve(self) -> Curve | None:
+        """Error against number of corrected suspects; None if there is nothing to debug, or it was not measured."""
+        return self.found.curve
+
+    @property
+    def controls(self) -> Controls | None:
+        """The correction beside as many random flips, and as many flips of the labels of highest loss.
+
+        None without a correction, or if they were not measured.
+        """
+        return self.found.controls
 
     @cached_property
     def checks(self) -> Any:
@@ -97,7 +107,8 @@ class Answers:
         """Data frame of how it was decided: every explanation that competed, most evidence first.
 
         ``evidence`` in nats must exceed its ``charge``, and the ``gain`` of the model retrained on ``corrected`` labels
-        its ``gain_error`` (twice that for scattered errors), for the explanation to be ``proved``.
+        its ``gain_error`` (twice that for scattered errors), for the explanation to be ``proved``. The first that is
+        proved is taken; those after it have no ``gain`` until the whole proof is asked for.
         """
         return frames.explanations_frame(self.found)
 
@@ -126,7 +137,7 @@ class Answers:
 
     @cached_property
     def threshold_curve(self) -> Any:
-        """Data frame of :attr:`curve`; None when there is nothing to debug."""
+        """Data frame of :attr:`curve`; None where that is."""
         return frames.curve_frame(self.found)
 
     @cached_property

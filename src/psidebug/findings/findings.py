@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,10 @@ class LabelFindings:
     def corrected(self) -> Rows:
         """Positions of the labels that the verified corrections change."""
         return np.flatnonzero(self.repaired != self.given)
+
+    def first(self, most: int) -> LabelFindings:
+        """The same, with the first suspects only."""
+        return replace(self, order=self.order[:most])
 
     def right(self, codes: Codes) -> Floats:
         """How likely each of these labels (N,) is right; of one that nothing proposes, somebody knows it."""
@@ -101,7 +105,8 @@ class FoundSlice(Conjunction):
     corrected: int
     gain: float
     test_error: float
-    """Labels of it that its best explanation corrects, and the verified effect of that, with those ``elsewhere``."""
+    """Labels of it that its best explanation corrects, and the verified effect of that, with those ``elsewhere``; NaN
+    where that explanation accuses several slices and the proof was not asked for."""
     proved: bool
     """Whether it is part of the verified correction."""
     accused: bool = False
@@ -120,6 +125,7 @@ class FoundSlice(Conjunction):
 class FoundExplanation:
     """An explanation that competed, and how it was decided.
 
+    The first one that retraining proves is taken; the ``gain`` of those after it is NaN until the proof is asked for.
     ``evidence`` in nats must exceed its ``charge``, and the ``gain`` of the model retrained on ``corrected`` labels its
     ``gain_error`` (twice that for scattered errors), for it to be ``proved``.
     """
@@ -316,8 +322,10 @@ class Findings:
     correction: VerifiedCorrection | None = None
     """None if retraining says that nothing tried improves the model."""
     controls: Controls | None = None
-    """The correction beside as many random flips, and as many flips of the labels with the highest loss."""
+    """The correction beside as many random flips, and as many flips of the labels with the highest loss; None if there
+    is none, or it was not asked for."""
     curve: Curve | None = None
+    """Error against number of corrections; None if there was nothing to debug, or it was not asked for."""
     fidelity: Fidelity | None = None
     """How well the gray box follows retraining here; None if that was not measured."""
     repairs: tuple[FoundRepair, ...] = ()

@@ -22,6 +22,7 @@ from psidebug.findings.findings import (
 )
 from psidebug.task.labels import Encoding
 from psidebug.task.tables import Table, frame_like
+from psidebug.timings import Timing
 
 KINDS = {"int": np.intp, "float": np.float64, "bool": bool, "str": object}
 """Types of fields, as columns have them."""
@@ -124,6 +125,11 @@ def curve_frame(findings: Findings) -> Any:
         "chosen": np.arange(len(effects)) == curve.chosen,
     }
     return _frame(columns, findings.frames)
+
+
+def timings_frame(timings: Sequence[Timing], library: str) -> Any:
+    """What the work took, by stage."""
+    return _frame(_columns(timings, Timing), library)
 
 
 def annotators_frame(findings: Findings) -> Any:

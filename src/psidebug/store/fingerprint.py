@@ -68,8 +68,9 @@ def _set_digest(task: Task, part: LabelledSet) -> str:
         field = table.schema.field(index)
         digest.update(field.name.encode())
         _add_column(digest, table.column(index), tagged=field.metadata == TAGGED)
-    labels = task.encoding.decode(part.codes).tolist()
-    digest.update("\n".join(map(repr, labels)).encode("utf-8", "backslashreplace"))
+    labels = list(map(repr, task.encoding.decode(np.arange(task.encoding.size)).tolist()))
+    text = "\n".join(map(labels.__getitem__, part.codes.tolist()))
+    digest.update(text.encode("utf-8", "backslashreplace"))
     return digest.hexdigest()
 
 

@@ -196,10 +196,14 @@ class RunFiles:
         correction = controls = curve = None
         bugs = "bug_causes" if "bug_causes" in told else "causes"  # as it was called when labels were the only cause
         if told["correction"] is not None:
-            parts = {name: _effect(told["controls"][name], tests, name) for name in told["controls"]}
-            controls = Controls(**parts)
-            codes = self._codes(table, "correction")
-            correction = read_record(VerifiedCorrection, told["correction"], codes=codes, verified=controls.correction)
+            effect, codes = (
+                _effect(told["correction"]["verified"], tests, "correction"),
+                self._codes(table, "correction"),
+            )
+            correction = read_record(VerifiedCorrection, told["correction"], codes=codes, verified=effect)
+            if told["controls"] is not None:
+                others = {name: told["controls"][name] for name in ("at_random", "highest_loss")}
+                controls = Controls(effect, **{name: _effect(each, tests, name) for name, each in others.items()})
         if told["curve"] is not None:
             points = tuple(
                 read_record(Point, each, verified=_effect(each["verified"], tests, f"curve{place}"))

@@ -121,8 +121,9 @@ def _predictions(findings: Findings) -> Any:
     columns["bug"] = np.isin(np.arange(len(said.labels)), said.bugs).tolist()
     if said.after is not None:
         columns["after"] = decode(said.after).tolist()
+    if findings.correction is not None:
+        columns["wrong_correction"] = findings.correction.verified.wrong_after.tolist()
     if findings.controls is not None:
-        columns["wrong_correction"] = findings.controls.correction.wrong_after.tolist()
         for name in ("at_random", "highest_loss"):
             if (effect := getattr(findings.controls, name)) is not None:
                 columns[f"wrong_{name}"] = effect.wrong_after.tolist()

@@ -29,6 +29,7 @@ def spec_record(spec: Spec) -> Json:
         "rounds": int(spec.rounds),
         "check_fidelity": bool(spec.check_fidelity),
         "causes": spec.causes,
+        "effort": spec.effort,
         "display": record_of(spec.display),
         "seed": spec.seed,
     }
@@ -53,7 +54,8 @@ def spec_of(record: Json, table: Any, given: Codes) -> Spec:
     options = {name: _option(record[name]) for name in ("symptom", "graybox", "engine")}
     same = {name: record[name] for name in ("rounds", "check_fidelity", "seed")}
     causes = record.get("causes", "labels")  # once the only question
-    return Spec(prior=prior, display=display_of(record["display"]), causes=causes, **options, **same)
+    effort = record.get("effort", "prove")  # once everything was proved at once
+    return Spec(prior=prior, display=display_of(record["display"]), causes=causes, effort=effort, **options, **same)
 
 
 def matrix_table(name: str, matrix: Any) -> Any:

@@ -6,7 +6,7 @@ Labels are codes 0 … K-1, rows keep their ids to the end, and every table has 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -28,7 +28,7 @@ from psidebug.errors import (
 from psidebug.task import learner as learners
 from psidebug.task.annotations import Annotations
 from psidebug.task.dates import with_dates
-from psidebug.task.labels import Codes, Encoding, array_of, encoding_of, listed
+from psidebug.task.labels import Codes, Encoding, array_of, compressed, encoding_of, listed
 from psidebug.task.tables import Table, as_table, row_count, same_columns, take
 
 
@@ -88,8 +88,8 @@ class Data:
         """Check everything once; the classes are those of a fitted ``model``, else those of the training labels."""
         fitted = learners.is_fitted(model)
         train_table = as_table(X_train, name="X_train")
-        train_labels = listed(y_train, name="y_train")
-        _check_lengths(train_table, train_labels, "X_train", "y_train")
+        train_labels, places = compressed(y_train, name="y_train")
+        _check_lengths(train_table, places, "X_train", "y_train")
         encoding = encoding_of(train_labels, order=learners.classes_of(model) if fitted else None)
         if not fitted and learners.takes_only_codes(model):
             encoding = replace(encoding, as_codes=True)
@@ -98,7 +98,7 @@ class Data:
                 f"the model was fitted on classes {list(encoding.classes)[:6]}, but y_train has "
                 f"{sorted(map(repr, unknown))[:6]}. Give the labels it was fitted on, or an unfitted model."
             )
-        codes = encoding.encode(train_labels, where="y_train")
+        codes = encoding.encode(train_labels, where="y_train")[places]
         test = _labelled(encoding, train_table, X_test, y_test, "test")
         validation = None
         if X_validation is not None or y_validation is not None:
@@ -206,12 +206,12 @@ class Data:
 
 def _labelled(encoding: Encoding, train: Table, X: Any, y: Any, kind: str) -> LabelledSet:
     table = same_columns(train, as_table(X, name=f"X_{kind}"), name=f"X_{kind}")
-    labels = listed(y, name=f"y_{kind}")
-    _check_lengths(table, labels, f"X_{kind}", f"y_{kind}")
-    return LabelledSet(table, encoding.encode(labels, where=f"y_{kind}"))
+    labels, places = compressed(y, name=f"y_{kind}")
+    _check_lengths(table, places, f"X_{kind}", f"y_{kind}")
+    return LabelledSet(table, encoding.encode(labels, where=f"y_{kind}")[places])
 
 
-def _check_lengths(table: Table, labels: Sequence[Hashable], table_name: str, labels_name: str) -> None:
+def _check_lengths(table: Table, labels: Codes, table_name: str, labels_name: str) -> None:
     if row_count(table) != len(labels):
         raise ShapeMismatch(
             f"{table_name} has {row_count(table)} rows but {labels_name} has {len(labels)} labels: one label per row."

@@ -112,6 +112,23 @@ def array_of(values: Sequence[Any]) -> npt.NDArray[Any]:
     return np.fromiter(values, dtype=object, count=len(values))
 
 
+def compressed(labels: Any, *, name: str) -> tuple[list[Hashable], Codes]:
+    """The different labels, and the place of each label among them.
+
+    Whole numbers, booleans and texts of an array are sorted by numpy; only others become Python values one by one.
+    """
+    if nw.dependencies.is_into_series(labels):
+        series = nw.from_native(labels, series_only=True)
+        whole = series.dtype.is_integer() or series.dtype == nw.Boolean
+        labels = series.to_numpy() if whole and series.null_count() == 0 else labels
+    if isinstance(labels, np.ndarray) and labels.ndim == 1 and labels.dtype.kind in "biuU":
+        distinct, places = np.unique(labels, return_inverse=True)
+        return distinct.tolist(), places.astype(np.intp, copy=False)
+    values = listed(labels, name=name)
+    seen = {value: place for place, value in enumerate(dict.fromkeys(values))}
+    return list(seen), np.fromiter(map(seen.__getitem__, values), dtype=np.intp, count=len(values))
+
+
 def listed(labels: Any, *, name: str) -> list[Hashable]:
     """The labels as a plain list of Python values, from any array, series or sequence."""
     if labels is None or isinstance(labels, str | bytes | Mapping | Set):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from psidebug import timings
 from psidebug.errors import LearnerFailed, NotMisclassified, ShapeMismatch, UnknownRow
 from psidebug.margins import margins_of, with_signs
 from psidebug.task import learner as learners
@@ -50,6 +51,7 @@ class Task:
         learners.check_classifier(model)
         model = model if known is None else learners.fresh(model)  # to be fitted on what is known
         data = Data.of(model, X_train, y_train, X_test, y_test, known=known, **tables)
+        timings.begin("the model's fit")
         return cls.fitted(model, data, bugs=bugs, seed=seed)
 
     @classmethod
@@ -60,6 +62,7 @@ class Task:
             _predicted(data.encoding, model, train.features, "X_train")  # it will be trained on them: can it take them?
         else:
             labels, weights = data.encoding.native[train.codes], data.sample_weight
+            timings.count_fit()
             model = learners.refit(model, train.features, labels, sample_weight=weights, seed=seed, quiet=False)
             learners.classes_of(model)
         predicted = _predicted(data.encoding, model, data.test.features, "X_test")

@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
+from psidebug import timings
 from psidebug.changes import NOTHING, Change, Relabel
 from psidebug.errors import LearnerFailed
 from psidebug.task import learner as learners
@@ -91,8 +92,10 @@ class Trainer:
             return learners.refit(estimator, features, labels, sample_weight=weights, seed=self.task.seed)
 
     def beside(self, task: Task) -> Trainer:
-        """One for another task, whose fits are counted here, too."""
-        return Trainer(task, backend=self._backend, one_thread=self._one_thread, before_fit=lambda _: self._count())
+        """One for another task, whose fits are told to the same listener."""
+        told = self._before_fit
+        before = None if told is None else lambda fits: told(self.fits + fits)
+        return Trainer(task, backend=self._backend, one_thread=self._one_thread, before_fit=before)
 
     def refit(self, codes: Codes, rows: npt.NDArray[np.intp]) -> learners.Classifier:
         """The learner on some training rows, by position, with their labels among these (N,) and their weights."""
@@ -154,6 +157,7 @@ class Trainer:
         if self._before_fit is not None:
             self._before_fit(self.fits)
         self.fits += 1
+        timings.count_fit()
 
     def _keep(self, change: Change, answer: Trained | LearnerFailed) -> None:
         self._kept[change.key] = answer
