@@ -162,6 +162,21 @@ def test_a_group_of_one_label_of_many(large: tuple[Task, GrayBox, Prior]) -> Non
     np.testing.assert_allclose(together, alone[rows], atol=1e-6)
 
 
+def test_ps_of_a_group_among_very_many_labels_is_nearly_exact(
+    large: tuple[Task, GrayBox, Prior], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The saddle point against the inverted characteristic function, for groups of little and of much effect."""
+    task, box, prior = large
+    symptom = log_loss_above_boundary(task.margins(task.learner, task.test), task.bugs)
+    order = np.argsort(-sufficiency(box, prior, symptom).ps)
+    groups = [order[:1], order[:3], order[:10], order[:40], order[20:60], order[-30:]]
+    exact = group_sufficiency(box, prior, symptom, groups, 1 - task.train.codes)
+    monkeypatch.setattr("psidebug.sufficiency.MOST_INVERTED", 0)
+    near = group_sufficiency(box, prior, symptom, groups, 1 - task.train.codes)
+    assert 0.05 < min(each for each in exact if each > 0) < max(exact)
+    np.testing.assert_allclose(near, exact, atol=0.02)
+
+
 def test_a_guilty_group_is_more_sufficient_than_any_of_its_labels(large: tuple[Task, GrayBox, Prior]) -> None:
     task, box, prior = large
     symptom = log_loss_above_boundary(task.margins(task.learner, task.test), task.bugs)

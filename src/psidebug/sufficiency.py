@@ -20,6 +20,7 @@ from psidebug.inference.estimates import Estimates
 from psidebug.inference.linear import LinearSymptom
 from psidebug.inference.linear_learner import LinearLearner
 from psidebug.inference.sampling import sampling
+from psidebug.inference.tilted_prior import log_tail
 from psidebug.inference.tilting import tilting
 from psidebug.priors import Codes, Floats, Prior
 from psidebug.program.expressions import Learner
@@ -27,6 +28,8 @@ from psidebug.symptoms import Linearisation, LogLossAbove, Symptom
 
 Engine = Callable[[Prior, Learner, Symptom], Estimates]
 FEW_WORLDS = 2**12
+MOST_INVERTED = 5_000
+"""Labels up to which PS of a group is exact; of more, tails are by the saddle point, in a hundredth of the time."""
 """Up to this many worlds, visiting them all is the cheapest engine that is exact for any symptom."""
 SAMPLED_WORLDS = 10_000
 
@@ -78,11 +81,26 @@ def group_sufficiency(
         moves[0, :2] = 1.0 - rate, rate
         joined = Prior(np.append(prior.given[others], 0), np.concatenate([prior.moves[others], moves]))
         try:
+            if prior.size > MOST_INVERTED:
+                rest = Prior(prior.given[others], prior.moves[others])
+                answers.append(_by_saddle_point(rest, effects[others], line.threshold, float(together[0, 1])))
+                continue
             cause = LinearSymptom(joined, np.concatenate([effects[others], together]), line.threshold)
             answers.append(float(closed_form(cause).ps[-1]))
         except NoWorldWithout:
             answers.append(float("nan"))
     return answers
+
+
+def _by_saddle_point(others: Prior, effects: Floats, threshold: float, effect: float) -> float:
+    """PS of a group with this effect: 1 - P(T ≥ M) / P(T ≥ M - c_S), T the sum of all other labels."""
+    if effect <= 0.0:
+        return 0.0
+    everything = LinearSymptom(others, effects, np.finfo(np.float64).tiny)
+    moved = log_tail(everything, threshold - effect)
+    if np.isneginf(moved):
+        raise NoWorldWithout("this group of labels alone does not remove the symptom.")
+    return float(-np.expm1(min(log_tail(everything, threshold) - moved, 0.0)))
 
 
 def _cheapest(graybox: GrayBox, prior: Prior, symptom: Symptom) -> tuple[str, str]:
