@@ -9,13 +9,16 @@ from __future__ import annotations
 import csv
 import dataclasses
 import platform
+import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
+from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import psidebug
+from benchmarks import CHECKOUT
 
 STAMP = "psidebug"
 """The column with the version that measured the line."""
@@ -51,6 +54,22 @@ def made_with(*modules: ModuleType) -> dict[str, str]:
     """The day, and the versions of Python and of these modules: columns for every line of a run."""
     versions = {module.__name__: str(module.__version__) for module in modules}
     return {"date": date.today().isoformat(), "python": platform.python_version()} | versions
+
+
+@lru_cache
+def commit_of_psi() -> str:
+    """The last one that changed Psi itself; empty without git. Versions change too rarely to tell what was measured."""
+    command = ["git", "-C", str(CHECKOUT), "log", "-1", "--format=%h", "--", "src"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    except OSError:
+        return ""
+
+
+def failure(error: Exception) -> str:
+    """The reason in a line of something that failed: the kind of error and the first line of its message."""
+    first = (str(error).strip().splitlines() or [""])[0]
+    return f"failed: {type(error).__name__}: {first[:120]}"
 
 
 def read(path: Path) -> list[dict[str, Any]]:

@@ -7,7 +7,6 @@ lines also have the cost of the same call with ``causes="labels"``.
 
 from __future__ import annotations
 
-import subprocess
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -21,11 +20,10 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import psidebug
-from benchmarks import CHECKOUT
 from benchmarks.causes.more import MORE, PAIRS
 from benchmarks.causes.plants import PLANTS, Planted, learner_of
 from benchmarks.causes.tables import DATA, Tables, tables
-from benchmarks.lines import append_lines, read_lines
+from benchmarks.lines import append_lines, commit_of_psi, failure, read_lines
 from psidebug.diagnosis.diagnosis import Diagnosis
 from psidebug.findings.effects import PairedErrors
 from psidebug.findings.findings import FoundCause
@@ -119,16 +117,6 @@ def run(
                  f"{row.get('all', '') or row.get('reason', '')}")  # fmt: skip
 
 
-@lru_cache
-def commit_of_psi() -> str:
-    """The last one that changed Psi itself; empty without git. Versions change too rarely to tell what was measured."""
-    command = ["git", "-C", str(CHECKOUT), "log", "-1", "--format=%h", "--", "src"]
-    try:
-        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
-    except OSError:
-        return ""
-
-
 def tried(cell: Cell, measure: Callable[[Cell], Row]) -> Row:
     """The line of one run; a failure is a line with the reason."""
     with warnings.catch_warnings():
@@ -136,8 +124,7 @@ def tried(cell: Cell, measure: Callable[[Cell], Row]) -> Row:
         try:
             return cell.key | measure(cell)
         except Exception as problem:  # a failure is a result
-            first = (str(problem).strip().splitlines() or [""])[0]
-            return cell.key | {"reason": f"failed: {type(problem).__name__}: {first[:120]}"}
+            return cell.key | {"reason": failure(problem)}
 
 
 def measured(cell: Cell) -> Row:

@@ -14,7 +14,7 @@ INK, QUIET, ACCENT, WARM = "#1f2933", "#7b8794", "#1565c0", "#c62828"
 
 def draw_corrected(points: Points, lines: Points, path: Path) -> None:
     """Validation error, and PS threshold τ in red, against the number of labels corrected; one panel per data set."""
-    figure, axes = _figure(len(data := list(dict.fromkeys(point["data"] for point in points))))
+    figure, axes = panels(len(data := list(dict.fromkeys(point["data"] for point in points))))
     for axis, name in zip(axes, data, strict=True):
         mine = [point for point in points if point["data"] == name]
         seed = mine[0]["seed"]
@@ -37,12 +37,12 @@ def draw_corrected(points: Points, lines: Points, path: Path) -> None:
         axis.set(title=name, xlabel="labels corrected (dotted: as many as are wrong)", ylabel="validation error")
         axis.set_ylim(bottom=0)
     axes[0].legend(frameon=False, loc="lower right")
-    _save(figure, path)
+    save_svg(figure, path)
 
 
 def draw_combined(points: Points, path: Path) -> None:
     """Precision among the first n suspects against the number of bugs combined."""
-    figure, (axis,) = _figure(1)
+    figure, (axis,) = panels(1)
     colours = {
         "conjunction": (QUIET, "all are misclassified (the paper's method)"),
         "log loss": (INK, "their log loss"),
@@ -63,22 +63,24 @@ def draw_combined(points: Points, path: Path) -> None:
         axis.set_xticks(range(len(counts)), ["all" if count == 10**6 else str(count) for count in counts])
     axis.set(xlabel="bugs combined", ylabel="wrong labels among the first n", ylim=(0, 1))
     axis.legend(frameon=False, loc="center right")
-    _save(figure, path)
+    save_svg(figure, path)
 
 
-def _figure(panels: int) -> tuple[Any, list[Any]]:
+def panels(count: int) -> tuple[Any, list[Any]]:
+    """A figure with so many panels side by side."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(5.4 * panels, 3.4), layout="constrained")
-    axes = [figure.add_subplot(1, panels, place + 1) for place in range(panels)]
+    figure = Figure(figsize=(5.4 * count, 3.4), layout="constrained")
+    axes = [figure.add_subplot(1, count, place + 1) for place in range(count)]
     for axis in axes:
         axis.spines[["top", "right"]].set_visible(False)
     return figure, axes
 
 
-def _save(figure: Any, path: Path) -> None:
+def save_svg(figure: Any, path: Path) -> None:
+    """Write a figure; the same points give the same file."""
     from matplotlib import rc_context
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    with rc_context({"svg.hashsalt": "psidebug", "svg.fonttype": "none"}):  # the same points give the same file
+    with rc_context({"svg.hashsalt": "psidebug", "svg.fonttype": "none"}):
         figure.savefig(path, format="svg", metadata={"Date": None})

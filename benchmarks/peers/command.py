@@ -6,20 +6,17 @@
 from __future__ import annotations
 
 import argparse
-import os
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from benchmarks import CHECKOUT
 from benchmarks import RESULTS as FOLDER
 from benchmarks.peers import environment, grid
 from benchmarks.peers.grid import Cell
 from psidebug.errors import PsiError
 
 RESULTS = FOLDER / "peers.csv"
-ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 QUICK_LIMIT = 5.0
 """Seconds that a method may be expected to take on one cell of a quick run."""
 
@@ -76,10 +73,7 @@ def bench_peers(
 
 def _run(python: Path, arguments: Sequence[str], out: Path) -> None:
     command = [str(python), "-W", "ignore", "-m", "benchmarks.peers", *arguments]
-    # The peers' environment sees installed packages. This one is not installed, and another Psi may be.
-    ours = (str(CHECKOUT), str(CHECKOUT / "src"))
-    paths = os.pathsep.join([*ours, *filter(None, [os.environ.get("PYTHONPATH")])])
-    done = subprocess.run(command, env=os.environ | ONE_THREAD | {"PYTHONPATH": paths}, check=False)
+    done = subprocess.run(command, env=environment.variables(), check=False)
     if done.returncode != 0:
         raise PsiError(f"the measurements stopped early (exit code {done.returncode}); what was measured is in {out}.")
 

@@ -14,11 +14,13 @@ import subprocess
 import sys
 import sysconfig
 import venv
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
 import pooch
+
+from benchmarks import CHECKOUT
 
 PACKAGES: Mapping[str, str] = {
     "cleanlab": "cleanlab>=2.9",
@@ -28,6 +30,9 @@ PACKAGES: Mapping[str, str] = {
     "datascope": "datascope>=0.0.32",
 }
 """What is installed, by the module it brings."""
+OLDER = ("numpy<2", "pyarrow<21")
+"""What some of them need instead of what is here. They get a second environment, for processes of their own."""
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 NOT_INSTALLED: Mapping[str, str] = {
     "torch": "torch is not installed: it brings several GB, so it is used only where it is already there",
 }
@@ -46,10 +51,41 @@ def python_of(place: Path) -> Path:
     return place / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
-def prepare(place: Path, *, install: bool = True, tell: Callable[[str], None] = print) -> Path | None:
+def variables() -> dict[str, str]:
+    """The environment of a process that measures: one thread, and this Psi, which need not be the installed one."""
+    ours = (str(CHECKOUT), str(CHECKOUT / "src"))
+    paths = os.pathsep.join([*ours, *filter(None, [os.environ.get("PYTHONPATH")])])
+    return os.environ | ONE_THREAD | {"PYTHONPATH": paths}
+
+
+def interpreters(
+    modules: Sequence[str], place: Path, *, install: bool = True, tell: Callable[[str], None] = print
+) -> tuple[dict[str, Path], dict[str, str]]:
+    """For processes of their own: the interpreter that has each module, and why there is none for the others."""
+    first = prepare(place, install=install, tell=tell) or Path(sys.executable)
+    found = {module: first for module in modules if _has(first, module)}
+    missing = {module: PACKAGES[module] for module in modules if module not in found}
+    if missing:
+        beside = place.with_name(f"{place.name}-older")
+        older = prepare(beside, install=install, packages=missing, pins=OLDER, tell=tell)
+        found |= {module: older for module in missing if older is not None and _has(older, module)}
+        place = beside
+    reasons = absences(place)
+    return found, {module: reasons[module] for module in modules if module not in found}
+
+
+def prepare(
+    place: Path,
+    *,
+    install: bool = True,
+    packages: Mapping[str, str] | None = None,
+    pins: Sequence[str] = (),
+    tell: Callable[[str], None] = print,
+) -> Path | None:
     """The interpreter to measure with; None where there is no environment and none may be made.
 
-    What could not be installed is kept in a small file beside it, and tried again the next time.
+    ``packages`` are all if left out; ``pins`` are requirements beside them, the present numpy if left out. What
+    could not be installed is kept in a small file beside it, and tried again the next time.
     """
     python = python_of(place)
     if not install:
@@ -59,10 +95,10 @@ def prepare(place: Path, *, install: bool = True, tell: Callable[[str], None] = 
         venv.EnvBuilder(with_pip=True, symlinks=os.name != "nt").create(place)
     _see_present_packages(python)
     reasons: dict[str, str] = {}
-    for module, requirement in PACKAGES.items():
+    for module, requirement in (PACKAGES if packages is None else packages).items():
         if not _has(python, module):
             tell(f"installing {requirement}")
-            reasons |= _installed(python, module, requirement)
+            reasons |= _installed(python, module, requirement, pins or (f"numpy=={version('numpy')}",))
     (place / TRIED).write_text(json.dumps(reasons), encoding="utf-8")
     return python
 
@@ -83,13 +119,13 @@ def _see_present_packages(python: Path) -> None:
     (own / "psidebug_present.pth").write_text("".join(lines), encoding="utf-8")
 
 
-def _installed(python: Path, module: str, requirement: str) -> dict[str, str]:
+def _installed(python: Path, module: str, requirement: str, pins: Sequence[str]) -> dict[str, str]:
     """Install one package; nothing if it can then be imported, else the reason.
 
-    Numpy stays as it is here: an older one would hide it, and Psi could not be measured any more.
+    As a rule numpy stays as it is here: an older one would hide it, and Psi would be measured with that.
     """
     options = ["--quiet", "--disable-pip-version-check"]
-    command = [str(python), "-m", "pip", "install", *options, requirement, f"numpy=={version('numpy')}"]
+    command = [str(python), "-m", "pip", "install", *options, requirement, *pins]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=60 * MINUTES, check=False)
     except subprocess.TimeoutExpired:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from benchmarks.lines import append_lines, read_lines
+from benchmarks.lines import append_lines, failure, read_lines
 from benchmarks.measures import LOOKED_AT, average_precision, detection_curve, order_of, precision_at_n
 from benchmarks.peers.baselines import out_of_fold
 from benchmarks.peers.contest import Contest, Finding, Peer, fitted_encoder
@@ -150,8 +150,7 @@ def tried(
     try:
         finding = peer.rank(contest)
     except Exception as error:  # a peer's failure is a result
-        first = (str(error).strip().splitlines() or [""])[0]
-        return None, {"reason": f"failed: {type(error).__name__}: {first[:120]}"}
+        return None, {"reason": failure(error)}
     seconds = time.perf_counter() - start
     return finding, {"fits": seconds / one_fit, "seconds": seconds}
 

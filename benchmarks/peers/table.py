@@ -47,7 +47,8 @@ def page_of(out: Path, speed: Path, absences: Mapping[str, str]) -> str:
     return "\n".join(part.rstrip() + "\n" for part in parts if part)
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: bool = True) -> str:
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: bool = True) -> str:
+    """A table in Markdown."""
     if not rows:
         return "Not measured yet."
     lines = [head, ["---"] + ["---:" if numbers else "---"] * (len(head) - 1), *rows]
@@ -63,7 +64,7 @@ def _precision(some: Results, noise: str) -> str:
         cells = [_cell(means, method, name) for name in columns]
         whole = [means[method, name] for name in columns if (method, name) in means]
         rows.append([method, *cells, f"{np.mean(whole):.2f}" if len(whole) == len(columns) and whole else "–"])
-    return f"**{NOISE_NAMES[noise]}**\n\n" + _table(["method", *columns, "mean"], rows if columns else [])
+    return f"**{NOISE_NAMES[noise]}**\n\n" + table(["method", *columns, "mean"], rows if columns else [])
 
 
 def _found(main: Results) -> list[str]:
@@ -84,7 +85,7 @@ def _found(main: Results) -> list[str]:
                 if data and all((method, name) in of for of in means.values() for name in data)
             ]
             shares = [f"first {name.removeprefix('found_')}" for name in FOUND]
-            parts.append(f"**{learner}, {noise}**\n\n" + _table(["method", "P@n", *shares], rows))
+            parts.append(f"**{learner}, {noise}**\n\n" + table(["method", "P@n", *shares], rows))
     return parts
 
 
@@ -121,7 +122,7 @@ def _standing(everything: Results) -> str:
         within = sum(gap <= BEHIND for gap in gaps)
         rows.append([method, f"{within} of {len(gaps)}", f"{np.mean(gaps):.3f}", f"{max(gaps):.3f}"] if gaps else [])
     head = ["method", f"columns within {BEHIND} of the first", "mean distance", "largest distance"]
-    return f"{text}\n\n" + _table(head, [row for row in rows if row]) + "\n\n" + _behind(means, behind)
+    return f"{text}\n\n" + table(head, [row for row in rows if row]) + "\n\n" + _behind(means, behind)
 
 
 def _seeds(everything: Results) -> str:
@@ -149,7 +150,7 @@ def _behind(means: Mapping[tuple[str, ...], float], behind: Mapping[tuple[str, .
     for place in sorted((place for place, gap in behind.items() if gap > BEHIND), key=lambda place: -behind[place]):
         name, value = _first(means, place)
         rows.append([_place(place), f"**{means[(PSI, *place)]:.3f}**", f"{value:.3f}", name])
-    return _table([f"more than {BEHIND} behind", "Psi", "the first", "which is"], rows) if rows else ""
+    return table([f"more than {BEHIND} behind", "Psi", "the first", "which is"], rows) if rows else ""
 
 
 def _place(place: tuple[str, ...]) -> str:
@@ -175,7 +176,7 @@ def _by_points(everything: Results) -> str:
                     rows.append([f"{learner}, {noise}" + (", 5% wrong" if wrong == "1" else ""), *cells])
     return (
         "Mean average precision over the data sets: Psi / the best other method that ran on all of them. **Bold**: "
-        f"more than {BEHIND} behind.\n\n" + _table(["task", *(f"{test} points" for test in TESTS)], rows)
+        f"more than {BEHIND} behind.\n\n" + table(["task", *(f"{test} points" for test in TESTS)], rows)
     )
 
 
@@ -235,7 +236,7 @@ def _errors(main: Results, measure: str, methods: Sequence[str], noises: Sequenc
                 place = (learner, noise, data)
                 cells = [_error(after[method].get(place), noisy[place]) for method in methods]
                 rows.append([", ".join(place), f"{clean[place]:.3f}", f"{noisy[place]:.3f}", *cells])
-    return _table(["task", "clean", "before", *methods], rows)
+    return table(["task", "clean", "before", *methods], rows)
 
 
 def _error(value: float | None, before: float) -> str:
@@ -253,7 +254,7 @@ def _cost(main: Results) -> str:
             fits = [float(x["fits"]) for x in main.where(method=method, learner=learner).lines if x["fits"]]
             cells.append(f"{np.median(fits):,.0f}" if fits else "–")
         rows.append(cells)
-    return "Time as a multiple of one fit of the learner: the median over the tasks with all test points.\n\n" + _table(
+    return "Time as a multiple of one fit of the learner: the median over the tasks with all test points.\n\n" + table(
         ["method", *LEARNER_NAMES.values()], rows
     )
 
@@ -269,7 +270,7 @@ def _speed(speed: Path) -> str:
         [method, *(f"{means[method, *c]:,.0f}" if (method, *c) in means else "–" for c in columns)]
         for method in some.methods
     ]
-    return "Rows per second with 100 test points and 20 columns.\n\n" + _table(
+    return "Rows per second with 100 test points and 20 columns.\n\n" + table(
         ["method", *(f"{learner}, {int(rows):,} rows" for learner, rows in columns)], rows
     )
 
@@ -279,7 +280,7 @@ def _methods() -> str:
     for peer in PEERS:
         points = "uses test points" if peer.uses_test else "uses no test points"
         lines.append([peer.name, peer.about, points, " and ".join(peer.learners)])
-    return _table(["method", "what it does", "test points", "learners"], lines, numbers=False)
+    return table(["method", "what it does", "test points", "learners"], lines, numbers=False)
 
 
 def _reasons(everything: Results, absences: Mapping[str, str]) -> str:

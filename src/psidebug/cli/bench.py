@@ -64,7 +64,13 @@ def datasets(output: Output) -> None:
 @click.option("--quick", is_flag=True, help="One seed and small data: minutes instead of hours.")
 @click.option("--seeds", type=click.IntRange(1, 100), help="How many, from 0: 5 if left out, 3 for real, 2 for causes.")
 @click.option("--data", metavar="NAME", multiple=True, help="Only this data set (see 'psi datasets'); repeatable.")
-@click.option("--tasks", metavar="NAME", multiple=True, help="real: only this task, or 'extra' ones; repeatable.")
+@click.option(
+    "--tasks",
+    metavar="NAME",
+    multiple=True,
+    help="real: only this task, or 'extra' ones; speed: only these cases, as 'logistic-10000-*'; repeatable.",
+)
+@click.option("--again", metavar="METHOD", multiple=True, help="speed: measure this anew, as 'Psi'; repeatable.")
 @click.option(
     "-o",
     "--out",
@@ -80,7 +86,9 @@ def datasets(output: Output) -> None:
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write the page (Markdown) here instead.",
 )
-@click.option("--install/--no-install", default=True, help="peers: set up their own environment in the user's cache.")
+@click.option(
+    "--install/--no-install", default=True, help="peers, speed: set up the rivals' own environment in the user's cache."
+)
 def bench(
     output: Output,
     *,
@@ -89,6 +97,7 @@ def bench(
     seeds: int | None,
     data: tuple[str, ...],
     tasks: tuple[str, ...],
+    again: tuple[str, ...],
     out: Path,
     page: Path | None,
     install: bool,
@@ -98,7 +107,8 @@ def bench(
     "paper" repeats the evaluation of the paper and shows both sets of numbers; "peers" compares Psi with other tools,
     on the same rows in the same run; "real" takes errors that nobody planted; "causes" plants units, codes, copies and
     more, and asks which it is, also of real tables with wrong cells where PSI_DATA has them (real/raha); "speed"
-    compares a diagnosis with one fit. Real data are downloaded, or read from the folder that PSI_DATA names.
+    compares Psi with one fit, with five folds and with other tools. Real data are downloaded, or read from the folder
+    that PSI_DATA names.
 
     The benchmarks come with a clone of the repository, not with the installed package: there, run
     pip install -e ".[bench]" first.
@@ -110,9 +120,6 @@ def bench(
             raise UnknownOption(f"--data {name!r} is not one of {', '.join(BENCHMARKS)}.")
     chosen = range(1 if quick else seeds or USUAL_SEEDS.get(what, 5))
     written = page or out / f"{what}.md"
-    if what == "speed":
-        _speed(output, quick=quick)
-        return
     if what == "paper":
         small = ("two_gaussians", "concentric") if quick and not data else data
         drawn = _benchmarks("paper").reproduce(out, page_path=written, seeds=chosen, data=small, say=output.remark)
@@ -122,6 +129,11 @@ def bench(
         _benchmarks("real.command").bench_real(
             quick=quick, out=out / "real.csv", page=written, tasks=tasks, seeds=chosen, tell=output.remark
         )
+    elif what == "speed":
+        _benchmarks("speed.command").bench_speed(
+            quick=quick, out=out / "speed.csv", page=written, only=tasks, again=again, install=install,
+            tell=output.remark,
+        )  # fmt: skip
     elif what == "causes":
         _benchmarks("causes.command").bench_causes(
             quick=quick, out=out / "causes.csv", page=written, seeds=chosen, tell=output.remark
@@ -158,17 +170,3 @@ def _benchmarks(name: str) -> Any:
         )
     sys.path.insert(0, str(checkout))
     return import_module(f"benchmarks.{name}")
-
-
-def _speed(output: Output, *, quick: bool) -> None:
-    found = []
-    for timing in _benchmarks("speed.diagnosis").timings(quick=quick):
-        found.append(dataclasses.asdict(timing))
-        if not output.as_json:
-            output.console.print(
-                f"{timing.learner:9} {timing.rows:7,} rows: one fit {timing.fit_seconds:.2f} s, with its profile "
-                f"{timing.profile_in_fits:.1f} fits, the diagnosis {timing.debug_in_fits:.0f} fits "
-                f"({timing.fits} of them real), {timing.rows_per_second:,.0f} rows per second"
-            )
-    if output.as_json:
-        output.result(found)
