@@ -24,8 +24,8 @@ from psidebug.diagnosis.repair import Correction, enough_evidence, told
 from psidebug.diagnosis.some_rows import in_shares_of_training, of_all_rows, of_all_tests, tested_by
 from psidebug.errors import LearnerFailed
 from psidebug.evidence.calibration import chance
-from psidebug.evidence.compete import compete
-from psidebug.evidence.contest import Contest
+from psidebug.evidence.compete import compared, compete
+from psidebug.evidence.contest import Contest, scattered, with_repaired_labels
 from psidebug.evidence.drawn import of_all, weighed_rows
 from psidebug.evidence.held_out import Rows
 from psidebug.evidence.hypotheses import Hypothesis
@@ -159,12 +159,14 @@ def _either_set(
     mirror = mirrored(task)
     if not enough_evidence(mirror):
         return tuple(hypotheses), None, False
-    of_test = compete(Contest.of(mirror, everyone.of_mirrored(mirror)), None, tick)[0]
+    exchanged = Contest.of(mirror, everyone.of_mirrored(mirror))
+    of_test = compared(exchanged, None, tick)[0]
     if not accused and (of_test.follow or 0.0) > policy.MAJORITY:
         return tuple(hypotheses), None, False  # nearly all follow the look of their rows: another rule, and no errors
     if of_test.surplus < policy.LEAST_OF_TEST or (accused and _training_rather(everyone, hypotheses[0], of_test)):
         return tuple(hypotheses), None, False
     vetoed = accused and _gain_on_validation(task, trainer, hypotheses[0]) < 0
+    of_test = with_repaired_labels(exchanged, of_test, scattered(exchanged))
     return (_none_wrong(task, hypotheses[0]),), of_test, vetoed
 
 

@@ -37,9 +37,8 @@ def compete(contest: Contest, effects: Floats | None, tick: Tick) -> list[Hypoth
     ``effects`` (N,) is what moving each label does to the test loss, by the gray box. Predictors are trained anew for
     the slices that promise most.
     """
-    first = scattered(contest)
-    hypotheses = _compared(contest, first, effects, tick)
-    hypotheses[0] = with_repaired_labels(contest, hypotheses[0], first)
+    hypotheses = compared(contest, effects, tick)
+    hypotheses[0] = with_repaired_labels(contest, hypotheses[0], scattered(contest))
     if (answers := contest.task.data.annotations) is not None:
         hypotheses[0] = _with_answers(contest, hypotheses[0], answers)
     return hypotheses
@@ -49,7 +48,7 @@ def evidence_by_plain_predictors(everyone: Predictors, tick: Tick) -> float:
     """Nats against the training labels by the best hypothesis, without the user's learner where others can predict."""
     plain = everyone.without([OWN, OWN_ON_TEST])
     contest = Contest.of(everyone.task, plain if plain.everyone else everyone)
-    return _compared(contest, scattered(contest), None, tick)[0].evidence
+    return compared(contest, None, tick)[0].evidence
 
 
 def evidence_soon_found(everyone: Predictors, slices: Sequence[Slice], ignored: Collection[str]) -> float:
@@ -65,9 +64,10 @@ def evidence_soon_found(everyone: Predictors, slices: Sequence[Slice], ignored: 
     return max(each.evidence for each in found if each.likely) if any(each.likely for each in found) else -np.inf
 
 
-def _compared(contest: Contest, first: Hypothesis, effects: Floats | None, tick: Tick) -> list[Hypothesis]:
-    """``first`` are scattered errors by the test labels alone."""
+def compared(contest: Contest, effects: Floats | None, tick: Tick) -> list[Hypothesis]:
+    """The same by the predictors that there are: none is trained on repaired labels, and no annotator is heard."""
     tick("slices", 0, 1)
+    first = scattered(contest)
     found = proposed(contest.task, first.p_wrong(contest.labels.codes), contest.calibrated.train, effects)
     best_scattered, bar = scattered_jointly(contest, first)
     hypotheses = [best_scattered]

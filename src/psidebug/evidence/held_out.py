@@ -35,7 +35,7 @@ Elsewhere = Callable[[Task, Rows], Floats]
 Prepared = Callable[[Task, Rows], Table]
 """These training rows of a larger task, as an estimator takes them."""
 
-MOST_ROWS = 8_000
+MOST_ROWS = 5_000
 """Predictors other than the user's learner are trained on so many training rows, and test rows, at most."""
 
 

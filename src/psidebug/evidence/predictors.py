@@ -79,8 +79,11 @@ class Predictor(Protocol):
         """All rows, without the labels of some."""
         ...
 
-    def inside(self, trainer: Trainer, without: Without) -> tuple[Floats, Floats]:
-        """The rows whose labels are left out alone, those of both sets: by one model that has seen none of these."""
+    def inside(self, trainer: Trainer, without: Without) -> tuple[Floats, Floats] | None:
+        """The rows whose labels are left out alone, those of both sets: by one model that has seen none of these.
+
+        None if a slow learner would have to be trained for that.
+        """
         ...
 
 
@@ -113,9 +116,13 @@ class Trained:
                     return in_one_fit(recipe, trainer, lesson, self.name)
         return out_of_fold(self.for_folds, trainer, folds, without, self.name)
 
-    def inside(self, trainer: Trainer, without: Without) -> tuple[Floats, Floats]:
+    def inside(self, trainer: Trainer, without: Without) -> tuple[Floats, Floats] | None:
         """By a model that is kept: the slices that are accused are asked about more than once."""
-        recipe, model = self.for_folds, self._model(trainer, without)
+        known = self.quick or _key(without) in self._models
+        return self._inside(self._model(trainer, without), without) if known else None
+
+    def _inside(self, model: Any, without: Without) -> tuple[Floats, Floats]:
+        recipe = self.for_folds
         parts = zip((recipe.train, recipe.test), without, strict=True)
         train, test = (recipe.predicted(model, take(table, np.flatnonzero(rows))) for table, rows in parts)
         return train, test
@@ -128,7 +135,7 @@ class Trained:
         ``meets`` says which training rows of other data are inside.
         """
         train, test, model = first.train.copy(), first.test.copy(), self._model(trainer, without)
-        train[without.train], test[without.test] = self.inside(trainer, without)
+        train[without.train], test[without.test] = self._inside(model, without)
         before, after = first.elsewhere, self.for_folds.elsewhere(model)
 
         def elsewhere(task: Task, rows: Rows) -> Floats:
@@ -141,10 +148,13 @@ class Trained:
         return LabelPredictions(self.name, train, test, None if before is None or after is None else elsewhere)
 
     def _model(self, trainer: Trainer, without: Without) -> Any:
-        key = b"".join(map(np.ndarray.tobytes, without))
-        if key not in self._models:
+        if (key := _key(without)) not in self._models:
             self._models[key] = self.for_folds.fitted(trainer, self.for_folds.lesson(without))
         return self._models[key]
+
+
+def _key(without: Without) -> bytes:
+    return b"".join(map(np.ndarray.tobytes, without))
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,8 +267,8 @@ class Predictors:
         made = []
         for each in self.everyone:
             with suppress(LearnerFailed):
-                train, test = each.inside(self.trainer, self._as_made(area))
-                made.append((test, train) if self.exchanged else (train, test))
+                if (said := each.inside(self.trainer, self._as_made(area))) is not None:
+                    made.append((said[1], said[0]) if self.exchanged else said)
         return made
 
     def _said(self, each: Predictor, excluded: Mask | None, slices: Sequence[Conjunction]) -> LabelPredictions:
