@@ -26,6 +26,8 @@ Leaves = npt.NDArray[np.unsignedinteger[Any]]
 Bag = npt.NDArray[Any]  # of the smallest type that holds it: 0 or 1 under subsampling, weights under a bootstrap
 TOLERANCE = 1e-5
 ROWS_AT_ONCE = 20_000
+ROWS_COMPARED = 2_000
+"""Training rows of which the scores are compared with the model's own: trees that are misread show in each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +176,7 @@ def checked(profile: Profile, raw: Callable[[Table], Any], fitted: Fitted) -> Pr
     """The profile, if its leaf values add up to the model's own raw scores, within 1e-5 of their scale; or a refusal.
 
     ``raw`` gives the model's scores of a table, shape (rows,) or (rows, columns). All test rows are compared, and of
-    the training rows at most 20,000, evenly spaced.
+    the training rows at most ``ROWS_COMPARED``, evenly spaced.
     """
     for which, table in (("train", fitted.train), ("test", fitted.test)):
         rows, some = _sampled(table) if which == "train" else (slice(None), table)
@@ -213,7 +215,7 @@ def leaf_indices(apply: Callable[[Table], Any], table: Table, *, largest: int) -
 
 def _sampled(table: Table) -> tuple[slice, Table]:
     """At most so many rows, evenly spaced: those whose scores are compared with the model's own."""
-    rows = slice(0, row_count(table), max(1, -(-row_count(table) // ROWS_AT_ONCE)))
+    rows = slice(0, row_count(table), max(1, -(-row_count(table) // ROWS_COMPARED)))
     if rows.step == 1:
         return slice(None), table
     return rows, _rows_at(table, rows)
