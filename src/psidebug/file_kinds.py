@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Literal
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -14,6 +15,10 @@ ARROW_FILE, ARROW_STREAM = b"ARROW1", b"\xff\xff\xff\xff"
 DELIMITERS = (",", ";", "\t", "|")
 LOOKED_AT = 65_536
 """Characters that tell the delimiter and the decimal mark."""
+DEEPEST = 50
+"""Levels of lists and records in JSON lines; a table of pictures has four."""
+NOT_BRACKETS = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[^"\[\]{}]+', re.DOTALL)
+"""Texts in JSON, and whatever else is no bracket."""
 
 Kind = Literal["parquet", "arrow", "jsonl", "csv"]
 
@@ -48,8 +53,24 @@ def decimal_mark(text: str, delimiter: str) -> str:
 
 
 def typed_table(content: bytes, kind: str) -> Any:
-    """The table of an unpacked Parquet or Arrow file, or Arrow stream; pyarrow's errors if it is damaged."""
+    """The table of an unpacked Parquet or Arrow file, or Arrow stream; pyarrow's errors if it is damaged.
+
+    Every value is checked: an Arrow file says where its texts begin and end, and pyarrow believes it.
+    """
     if kind == "parquet":
-        return pq.read_table(pa.BufferReader(content))
-    opened = pa.ipc.open_file if content.startswith(ARROW_FILE) else pa.ipc.open_stream
-    return opened(pa.BufferReader(content)).read_all()
+        table = pq.read_table(pa.BufferReader(content))
+    else:
+        opened = pa.ipc.open_file if content.startswith(ARROW_FILE) else pa.ipc.open_stream
+        table = opened(pa.BufferReader(content)).read_all()
+    table.validate(full=True)
+    return table
+
+
+def is_nested_too_deep(text: bytes) -> bool:
+    """Whether lists and records of JSON lie in each other more than :data:`DEEPEST` times.
+
+    pyarrow's reader calls itself at every level, and would run out of stack.
+    """
+    brackets = np.frombuffer(NOT_BRACKETS.sub(b"", text), dtype=np.uint8)
+    steps = np.where((brackets == ord("[")) | (brackets == ord("{")), 1, -1)
+    return bool(len(steps)) and int(np.cumsum(steps).max()) > DEEPEST

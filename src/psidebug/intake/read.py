@@ -17,7 +17,17 @@ import pyarrow.csv
 import pyarrow.json
 
 from psidebug.errors import UnreadableTable
-from psidebug.file_kinds import DELIMITERS, LOOKED_AT, codec_of, decimal_mark, kind_of_content, typed_table, unpacked
+from psidebug.file_kinds import (
+    DEEPEST,
+    DELIMITERS,
+    LOOKED_AT,
+    codec_of,
+    decimal_mark,
+    is_nested_too_deep,
+    kind_of_content,
+    typed_table,
+    unpacked,
+)
 from psidebug.intake.types import plain_types
 
 FOREIGN = {
@@ -86,6 +96,10 @@ def _parsed(content: bytes, name: str, as_text: Sequence[str]) -> Any:
     if text.lstrip()[:1] == b"[":
         raise UnreadableTable(f"{name} is a JSON array. Psi reads one JSON object per line: jq -c '.[]' {name}.")
     if kind == "jsonl":
+        if is_nested_too_deep(text):
+            raise UnreadableTable(
+                f"{name} is nested more than {DEEPEST} deep, as no table is. Give one record per line."
+            )
         options = pa.json.ReadOptions(use_threads=False, block_size=min(len(text) + 1, 2**31 - 1))
         return pa.json.read_json(pa.BufferReader(text), read_options=options)
     return _delimited(text, name, as_text)
