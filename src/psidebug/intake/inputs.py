@@ -17,6 +17,7 @@ from psidebug.intake.mixed import NAMES, learner_for
 from psidebug.intake.plan import Plan, plan_for
 from psidebug.intake.read import read_table
 from psidebug.intake.splits import Part, Roles, feature_names, ids_of, metadata_like, metadata_of, read_parts
+from psidebug.models import COLUMNS
 from psidebug.task.annotations import ANNOTATOR, LABEL, ROW
 from psidebug.task.tables import as_table
 
@@ -179,7 +180,8 @@ def _features_of(model: Any, names: tuple[str, ...], plan: Plan, file: str) -> t
         if len(plan.texts) != 1:
             raise LearnerMismatch(f"the model takes one text per row: name the text column of {file} by --text.")
         return plan.texts
-    fitted = [str(name) for name in getattr(model, "feature_names_in_", ())]
+    named = getattr(model, COLUMNS, ()) or getattr(model, "feature_names_in_", ())
+    fitted = [str(name) for name in named]
     missing = [name for name in fitted if name not in names]
     if missing:
         raise LearnerMismatch(
