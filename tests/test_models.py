@@ -305,6 +305,46 @@ def test_a_cache_of_joblib_itself_is_refused(tmp_path: Path) -> None:
     assert "joblib" in refused(tmp_path / "model.skops")
 
 
+# ── connections and files ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def boosted(**options: Any) -> Any:
+    return lightgbm.LGBMClassifier(n_estimators=2, verbose=-1, **options)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        boosted(machines="127.0.0.1:12400,127.0.0.1:12401", num_machines=2),
+        make_pipeline(StandardScaler(), boosted(num_machine=2)),
+        VotingClassifier([("one", boosted(port=4000)), ("other", LogisticRegression())]),
+        GridSearchCV(boosted(), {"workers": ["127.0.0.1:12400"]}),
+        GridSearchCV(make_pipeline(boosted()), [{"lgbmclassifier__num_machines": [2]}]),
+        GridSearchCV(boosted(), {"objective": ["binary machines=127.0.0.1:12400"]}),
+        boosted(objective="binary num_machines=2 machines=127.0.0.1:12400"),
+        boosted(**{"max_bin=9 machines": "127.0.0.1:12400"}),
+        boosted(forcedsplits_filename="/etc/passwd"),
+    ],
+    ids=["alone", "pipeline", "vote", "search", "nested search", "in a value tried", "in a value", "in a name", "file"],
+)
+def test_no_model_from_a_file_makes_lightgbm_open_connections_or_files(tmp_path: Path, model: Any) -> None:
+    skops.io.dump(model, tmp_path / "model.skops")
+    assert "connections or files" in refused(tmp_path / "model.skops")
+    with pytest.raises(UnreadableModel, match="connections or files"):
+        as_skops(model)
+
+
+def test_a_lightgbm_file_opens_no_connections(tmp_path: Path) -> None:
+    lightgbm.train({"objective": "binary", "verbose": -1}, lightgbm.Dataset(X, CODES > 1), 3).save_model(
+        tmp_path / "model.txt"
+    )
+    text = (tmp_path / "model.txt").read_text()
+    hostile = text.replace("[boosting: gbdt]", "[boosting: gbdt num_machines=2 machines=127.0.0.1:12400]")
+    assert hostile != text
+    (tmp_path / "model.txt").write_text(hostile)
+    assert "connections or files" in refused(tmp_path / "model.txt")
+
+
 # ── pickles ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from psidebug.errors import NotAClassifier, UnreadableModel
+from psidebug.models.lightgbm_options import check_stays_here
 
 LIGHTGBM_NAMES = {
     "boosting": "boosting_type",
@@ -64,7 +65,9 @@ def from_lightgbm(content: bytes, file: Path) -> Any:
     parameters |= {name: found[name] == "1" for name in LIGHTGBM_SWITCHES & kept.keys()}
     if objective[1] == "multiclassova":
         parameters["objective"] = "multiclassova"
-    return lightgbm.LGBMClassifier(**parameters, verbose=-1)
+    made = lightgbm.LGBMClassifier(**parameters, verbose=-1)
+    check_stays_here(made, str(file))
+    return made
 
 
 def _value(text: str) -> int | float | str:

@@ -16,6 +16,7 @@ from typing import Any
 from psidebug.errors import UnreadableModel, first_line
 from psidebug.model_caches import without_caches
 from psidebug.models.booster_columns import booster_columns
+from psidebug.models.lightgbm_options import check_stays_here
 from psidebug.task.learner import fresh
 
 TRUSTED = frozenset(
@@ -77,12 +78,14 @@ def as_skops(model: Any) -> bytes:
 
     name = type(model).__name__
     try:
-        content: bytes = skops.io.dumps(fresh(model))
+        unfitted = fresh(model)
+        content: bytes = skops.io.dumps(unfitted)
         unknown = skops.io.get_untrusted_types(data=content)
     except Exception as error:  # a part of any library, which may fail in any way
         raise UnreadableModel(f"{name} cannot be written as skops: {first_line(error)}.") from None
     if strange := sorted(set(unknown) - TRUSTED):
         raise UnreadableModel(f"{name} holds {', '.join(strange[:3])}, which Psi does not open from a file.")
+    check_stays_here(unfitted, name)
     return content
 
 
@@ -99,6 +102,7 @@ def from_skops(content: bytes, *, name: str) -> Any:
             )
         opened = without_caches(skops.io.loads(options, trusted=sorted(TRUSTED)))
         made = fresh(opened)
+        check_stays_here(made, name)
         names = getattr(opened, "feature_names_in_", None)
         setattr(made, COLUMNS, booster_columns(content) if names is None else [str(name) for name in names])
         return made
