@@ -144,6 +144,12 @@ def test_questions_with_wrong_words(door: Room, name: str, value: str) -> None:
         refused(door.talk.ask(f"{path}?{name}={value}"))
 
 
+@pytest.mark.parametrize("other", ['a={"x":1}', 'a="', "a=b=c", "=", "\u00e9=1", "a b=1", '"', "[]={}"])
+def test_odd_cookies_of_other_applications_lock_nobody_out(door: Room, other: str) -> None:
+    for cookie in (f"{other}; {door.talk.cookie}", f"{door.talk.cookie}; {other}"):
+        assert Talk(door.talk.port, cookie).ask("/board").status == 200
+
+
 def test_without_a_cookie_or_with_a_strange_one(door: Room) -> None:
     for cookie in (None, "", "=", "psi-review-=;", f"psi-review-{door.talk.port}=\x7f", "a" * 20_000, ";;;=;é"):
         for path in READS:
