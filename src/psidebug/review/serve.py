@@ -78,6 +78,8 @@ def prepare(
     """
     import uvicorn
 
+    from psidebug.review.connections import Connection
+
     if listen is not None and (password is None or len(password) < SHORTEST_PASSWORD):
         raise UnknownOption(
             f"--listen {listen} needs a password of at least {SHORTEST_PASSWORD} characters in PSI_REVIEW_PASSWORD."
@@ -102,6 +104,7 @@ def prepare(
         timeout_graceful_shutdown=GRACE,
         lifespan="off",
         ws="none",
+        http=Connection,
     )
     return Served(address, gate, desk, uvicorn.Server(config), [bound])
 
