@@ -93,7 +93,8 @@ def inputs_from(
     table, names = parts[0].table, feature_names(parts[0].table, roles)
     plan = plan_for(table.select(list(names)), texts=roles.texts)
     if model is None:
-        features = tuple(name for name in names if name in plan.features)
+        learnable = set(plan.features)
+        features = tuple(name for name in names if name in learnable)
         if not features:
             why_not = "; ".join(f"{name}, {why}" for name, why in plan.kept)
             raise LearnerMismatch(f"no column of {parts[0].name} can be learned from: {why_not}.")
@@ -102,7 +103,8 @@ def inputs_from(
     else:
         features, built = _features_of(model, names, plan, parts[0].name), ()
         made = model
-    kept = tuple(name for name in names if name not in features)
+    seen = set(features)
+    kept = tuple(name for name in names if name not in seen)
     texts = [name for name in features if name in plan.texts]
     source = {
         "train": Path(parts[0].name).name,

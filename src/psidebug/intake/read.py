@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
@@ -187,9 +188,9 @@ def _checked(table: Any, name: str) -> Any:
     names = table.column_names
     if not names:
         raise UnreadableTable(f"{name} has no columns. Give a table with a header and rows.")
-    twice = sorted({each for each in names if names.count(each) > 1})
-    if twice:
-        raise UnreadableTable(f"{name} has more than one column {twice[0]!r}. Give every column its own name.")
+    often, times = Counter(names).most_common(1)[0]
+    if times > 1:
+        raise UnreadableTable(f"{name} has more than one column {often!r}. Give every column its own name.")
     if table.num_rows == 0:
         raise UnreadableTable(f"{name} has a header but no rows. Give a table with rows.")
     return table.combine_chunks()
