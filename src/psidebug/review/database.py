@@ -72,6 +72,12 @@ class Database:
         for suffix in BESIDE:  # SQLite would follow a link in a run that a stranger made, and write there
             check_plain(Path(f"{path}{suffix}"))
         try:
+            path.touch(mode=0o600)  # SQLite gives the files beside it the same permissions
+        except OSError as error:
+            raise OutputError(
+                f"cannot open the verdict store {path}: {error.strerror}. Choose a writable directory."
+            ) from error
+        try:
             self.connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
             patiently(self._prepare)
             self._opened = {each: _identity(each) for each in (path, Path(f"{path}-wal"))}

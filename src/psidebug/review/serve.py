@@ -154,7 +154,7 @@ def listening(host: str, port: int, *, run: Path) -> socket.socket:
         found = int(bound.getsockname()[1])
         ports = [*(other for other in kept if other != found), found][-MOST:]
         with contextlib.suppress(OutputError):  # a kept port is only a convenience
-            write_whole(run / PORTS_FILE, json.dumps(ports) + "\n", through_links=False)
+            write_whole(run / PORTS_FILE, json.dumps(ports) + "\n", through_links=False, private=True)
         return bound
     raise AssertionError("port 0 is free or an error")
 
