@@ -9,8 +9,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from psidebug.errors import UnreadableTable
+
 PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2", b"\x04\x22\x4d\x18": "lz4"}
 ARROW_FILE, ARROW_STREAM = b"ARROW1", b"\xff\xff\xff\xff"
+LARGEST, MOST_TIMES = 2_000_000_000, 50
+"""Bytes that a packed file may unpack to, and how many times its size where that is more."""
+PIECE = 2**24
+"""Bytes that are unpacked at a time."""
 
 DELIMITERS = (",", ";", "\t", "|")
 LOOKED_AT = 65_536
@@ -29,9 +35,22 @@ def codec_of(content: bytes) -> str | None:
 
 
 def unpacked(content: bytes) -> bytes:
-    """The content as it was before it was packed; pyarrow's errors if it is damaged."""
+    """The content as it was before it was packed; pyarrow's errors if it is damaged.
+
+    Raises :class:`UnreadableTable` if it is far larger than any table: a small file may unpack to more than the memory.
+    """
     codec = codec_of(content)
-    return content if codec is None else bytes(pa.CompressedInputStream(pa.BufferReader(content), codec).read())
+    if codec is None:
+        return content
+    stream, found = pa.CompressedInputStream(pa.BufferReader(content), codec), bytearray()
+    while piece := stream.read(PIECE):
+        found += piece
+        if len(found) > max(LARGEST, MOST_TIMES * len(content)):
+            raise UnreadableTable(
+                f"the file would unpack to more than {LARGEST / 1e9:.0f} GB and {MOST_TIMES} times its size, as no "
+                f"table does. Unpack it first, if it is one."
+            )
+    return bytes(found)
 
 
 def kind_of_content(content: bytes) -> Kind:

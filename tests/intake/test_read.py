@@ -216,3 +216,13 @@ def test_brackets_in_texts_are_no_nesting(tmp_path: Path) -> None:
     written = r'{"a": "\"' + "[{" * 1000 + r'\\", "b": [[1]]}' + "\n"
     (tmp_path / "t.jsonl").write_text(written * 2)
     assert read_table(tmp_path / "t.jsonl").to_pylist() == [json.loads(written)] * 2
+
+
+def test_a_file_that_would_fill_the_memory_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("psidebug.file_kinds.LARGEST", 3_000_000)
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"a,b\n" + b"1,2\n" * 1_000_000))
+    with pytest.raises(UnreadableTable, match=r"would unpack to more than .* and 50 times its size") as refused:
+        read_table(tmp_path / "t.csv.gz")
+    assert "Unpack it first" in str(refused.value)
+    monkeypatch.setattr("psidebug.file_kinds.LARGEST", 5_000_000)
+    assert read_table(tmp_path / "t.csv.gz").num_rows == 1_000_000

@@ -116,6 +116,12 @@ def test_a_body_that_is_no_object_is_refused(door: Room, path: str) -> None:
         refused(post(door, path, b'{"comment": "' + b"x" * LARGEST_REQUEST + b'"}'))
 
 
+def test_an_import_has_a_limit_and_says_what_to_do(door: Room) -> None:
+    """A large one takes thirty times its size in memory."""
+    answer = post(door, "/import", b'{"text": "' + b"x" * 25_000_000 + b'"}')
+    assert "Split it." in refused(answer)
+
+
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "PROPFIND", "CONNECT"])
 def test_other_methods_are_refused(door: Room, method: str) -> None:
     own = {"Origin": f"http://127.0.0.1:{door.talk.port}", "Sec_Fetch_Site": "same-origin"}

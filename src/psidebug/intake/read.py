@@ -79,6 +79,8 @@ def _unpacked(content: bytes, name: str) -> bytes:
         raise UnreadableTable(f"{name} is packed by {codec}, which this pyarrow cannot unpack. Unpack it first.")
     try:
         return unpacked(content)
+    except UnreadableTable as error:
+        raise UnreadableTable(str(error).replace("the file", name, 1)) from None
     except (pa.ArrowException, OSError):
         raise UnreadableTable(f"{name} is packed by {codec}, and is damaged or incomplete. Copy it again.") from None
 
