@@ -14,6 +14,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from psidebug.errors import (
     DuplicateIds,
@@ -167,6 +168,8 @@ class Data:
             changed, repaired = np.flatnonzero(codes != self.codes_as_they_came), given.copy()
             repaired.iloc[changed] = labels[changed]
             return repaired
+        if nw.dependencies.is_pyarrow_chunked_array(given):  # narwhals cannot make a dictionary with an older pyarrow
+            return pa.chunked_array([pa.array(labels.tolist(), given.type)])
         series = nw.from_native(given, series_only=True)
         backend: Any = nw.get_native_namespace(series)
         return nw.new_series(series.name, labels.tolist(), dtype=series.dtype, backend=backend).to_native()
