@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from psidebug.errors import OutputError, PsiError
-from psidebug.files import check_place, write_whole
+from psidebug.files import check_place, marked, write_whole
 
 
 def names(directory: Path) -> list[str]:
@@ -178,3 +178,21 @@ def test_a_link_stays_a_link_and_a_pipe_a_pipe(tmp_path: Path) -> None:
     reader.join(timeout=10)
     assert received == ["through"]
     assert pipe.is_fifo()
+
+
+def test_what_killed_processes_left_is_removed(tmp_path: Path) -> None:
+    """A process that is killed while it writes a report leaves a hidden neighbour; the next one removes it."""
+    ended = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True)
+    left = tmp_path / f".{marked('page.html').replace(str(os.getpid()), ended.stdout.strip())}x.partial"
+    own, other = tmp_path / f".{marked('page.html')}y.partial", tmp_path / ".page.html.partial"
+    for each in (left, own, other):
+        each.touch()
+    write_whole(tmp_path / "page.html", "text")
+    assert sorted(each.name for each in tmp_path.iterdir()) == sorted([own.name, other.name, "page.html"])
+
+
+def test_the_name_of_a_file_is_forced_to_disk_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    forced: list[int] = []
+    monkeypatch.setattr(os, "fsync", lambda handle: forced.append(os.fstat(handle).st_ino))
+    write_whole(tmp_path / "page.html", "text")
+    assert forced[-1] == tmp_path.stat().st_ino

@@ -145,3 +145,9 @@ class OutputError(PsiError, OSError):
 
 class OtherRun(OutputError):
     """Something else is where a run is to be saved."""
+
+
+def first_line(error: BaseException) -> str:
+    """What another library's error says, in one line, with its type."""
+    text = str(error).strip().splitlines()
+    return f"{text[0][:200] if text else 'no reason given'} ({type(error).__name__})"

@@ -5,15 +5,26 @@ from __future__ import annotations
 import re
 from typing import Any, Literal
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from psidebug.errors import UnreadableTable
+
 PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2", b"\x04\x22\x4d\x18": "lz4"}
 ARROW_FILE, ARROW_STREAM = b"ARROW1", b"\xff\xff\xff\xff"
+LARGEST, MOST_TIMES = 2_000_000_000, 50
+"""Bytes that a packed file may unpack to, and how many times its size where that is more."""
+PIECE = 2**24
+"""Bytes that are unpacked at a time."""
 
 DELIMITERS = (",", ";", "\t", "|")
 LOOKED_AT = 65_536
 """Characters that tell the delimiter and the decimal mark."""
+DEEPEST = 50
+"""Levels of lists and records in JSON lines; a table of pictures has four."""
+NOT_BRACKETS = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[^"\[\]{}]+', re.DOTALL)
+"""Texts in JSON, and whatever else is no bracket."""
 
 Kind = Literal["parquet", "arrow", "jsonl", "csv"]
 
@@ -24,9 +35,22 @@ def codec_of(content: bytes) -> str | None:
 
 
 def unpacked(content: bytes) -> bytes:
-    """The content as it was before it was packed; pyarrow's errors if it is damaged."""
+    """The content as it was before it was packed; pyarrow's errors if it is damaged.
+
+    Raises :class:`UnreadableTable` if it is far larger than any table: a small file may unpack to more than the memory.
+    """
     codec = codec_of(content)
-    return content if codec is None else bytes(pa.CompressedInputStream(pa.BufferReader(content), codec).read())
+    if codec is None:
+        return content
+    stream, found = pa.CompressedInputStream(pa.BufferReader(content), codec), bytearray()
+    while piece := stream.read(PIECE):
+        found += piece
+        if len(found) > max(LARGEST, MOST_TIMES * len(content)):
+            raise UnreadableTable(
+                f"the file would unpack to more than {LARGEST / 1e9:.0f} GB and {MOST_TIMES} times its size, as no "
+                f"table does. Unpack it first, if it is one."
+            )
+    return bytes(found)
 
 
 def kind_of_content(content: bytes) -> Kind:
@@ -48,8 +72,24 @@ def decimal_mark(text: str, delimiter: str) -> str:
 
 
 def typed_table(content: bytes, kind: str) -> Any:
-    """The table of an unpacked Parquet or Arrow file, or Arrow stream; pyarrow's errors if it is damaged."""
+    """The table of an unpacked Parquet or Arrow file, or Arrow stream; pyarrow's errors if it is damaged.
+
+    Every value is checked: an Arrow file says where its texts begin and end, and pyarrow believes it.
+    """
     if kind == "parquet":
-        return pq.read_table(pa.BufferReader(content))
-    opened = pa.ipc.open_file if content.startswith(ARROW_FILE) else pa.ipc.open_stream
-    return opened(pa.BufferReader(content)).read_all()
+        table = pq.read_table(pa.BufferReader(content))
+    else:
+        opened = pa.ipc.open_file if content.startswith(ARROW_FILE) else pa.ipc.open_stream
+        table = opened(pa.BufferReader(content)).read_all()
+    table.validate(full=True)
+    return table
+
+
+def is_nested_too_deep(text: bytes) -> bool:
+    """Whether lists and records of JSON lie in each other more than :data:`DEEPEST` times.
+
+    pyarrow's reader calls itself at every level, and would run out of stack.
+    """
+    brackets = np.frombuffer(NOT_BRACKETS.sub(b"", text), dtype=np.uint8)
+    steps = np.where((brackets == ord("[")) | (brackets == ord("{")), 1, -1)
+    return bool(len(steps)) and int(np.cumsum(steps).max()) > DEEPEST

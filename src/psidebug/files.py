@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import os
 import platform
@@ -54,11 +55,11 @@ def check_place(path: str | PathLike[str]) -> None:
         raise OutputError(f"could not write {target}: {target.parent} is not yours to write to. Choose another place.")
 
 
-def as_any_new(path: str | PathLike[str], mode: int) -> None:
-    """Give a temporary file or directory, which is private, the permissions of any new one."""
+def _as_any_new(path: str) -> None:
+    """Give a temporary file, which is private, the permissions of any new one."""
     umask = os.umask(0)
     os.umask(umask)
-    os.chmod(path, mode & ~umask)
+    os.chmod(path, 0o666 & ~umask)
 
 
 def unwritten(target: Path, error: OSError) -> OutputError:
@@ -66,12 +67,31 @@ def unwritten(target: Path, error: OSError) -> OutputError:
     return OutputError(f"could not write {target}: {error.strerror or error}. Choose a place you can write to.")
 
 
-def write_whole(path: str | PathLike[str], text: str | bytes, *, through_links: bool = True) -> None:
+def force(path: Path) -> None:
+    """Force a file, or the names in a directory, to disk."""
+    if os.name == "nt" and path.is_dir():
+        return  # Windows cannot open directories, and need not
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def left_beside(target: Path) -> list[Path]:
+    """The hidden neighbours of a file or directory that killed processes left."""
+    found = target.parent.glob(f".{glob.escape(target.name[:40])}.*{PARTIAL}")
+    return [each for each in found if is_left_behind(each.name)]
+
+
+def write_whole(
+    path: str | PathLike[str], text: str | bytes, *, through_links: bool = True, private: bool = False
+) -> None:
     """Write a file so that it is never half-written, even after a full disk or a kill.
 
     The text goes to a hidden neighbour, is forced to disk, and takes the name in one step. A link stays a link, and its
     target is written. With ``through_links=False``, for names that the user did not choose, the file replaces whatever
-    has the name.
+    has the name. A ``private`` file can be read by its owner only.
     """
     target = Path(path)
     content = text if isinstance(text, bytes) else text.encode("utf-8", errors="backslashreplace")
@@ -87,11 +107,15 @@ def write_whole(path: str | PathLike[str], text: str | bytes, *, through_links: 
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
-            as_any_new(name, 0o666)
+            if not private:
+                _as_any_new(name)
             os.replace(name, target)
+            force(target.parent)
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise
+        for each in left_beside(target):
+            each.unlink(missing_ok=True)
     except OSError as error:
         raise unwritten(target, error) from error
     except ValueError as error:  # a zero byte in the name

@@ -20,6 +20,19 @@ PARAMETERS_TO_TRY = ("param_grid", "param_distributions")
 
 def without_caches(model: Any) -> Any:
     """The same model, changed in place: no part of it, at any depth, fitted or not, has or gets a cache."""
+    for part in parts_of(model):
+        own = _attributes(part)
+        for name in own:
+            if _names_a_cache(name):
+                own[name] = None
+        for tries in tried(part):
+            for name in [name for name in tries if _names_a_cache(name)]:
+                del tries[name]
+    return model
+
+
+def parts_of(model: Any) -> Iterator[Any]:
+    """Whatever the model holds, at any depth; what is changed in a part is seen."""
     seen: dict[int, Any] = {}  # the parts themselves are kept, so that no number is used twice
     waiting = [model]
     while waiting:
@@ -27,24 +40,21 @@ def without_caches(model: Any) -> Any:
         if id(part) in seen:
             continue
         seen[id(part)] = part
-        own = getattr(part, "__dict__", None)
-        if isinstance(own, dict) and not isinstance(part, type):
-            for name in own:
-                if _names_a_cache(name):
-                    own[name] = None
-                elif name in PARAMETERS_TO_TRY:
-                    _without_tries(own[name])
-            waiting += own.values()
+        yield part
+        waiting += _attributes(part).values()
         waiting += _inside(part)
-    return model
 
 
-def _without_tries(parameters: Any) -> None:
-    """Take the caches out of the parameters that a search tries; other dictionaries may be of words or classes."""
-    for each in parameters if isinstance(parameters, list | tuple) else [parameters]:
-        if isinstance(each, dict):
-            for name in [name for name in each if _names_a_cache(name)]:
-                del each[name]
+def tried(part: Any) -> Iterator[dict[Any, Any]]:
+    """The parameters that a search tries, with their values; other dictionaries may be of words or classes."""
+    for name in PARAMETERS_TO_TRY:
+        held = _attributes(part).get(name)
+        yield from (each for each in (held if isinstance(held, list | tuple) else [held]) if isinstance(each, dict))
+
+
+def _attributes(part: Any) -> dict[str, Any]:
+    own = getattr(part, "__dict__", None)
+    return own if isinstance(own, dict) and not isinstance(part, type) else {}
 
 
 def _names_a_cache(name: Any) -> bool:

@@ -360,7 +360,7 @@ def test_a_cache_beside_a_model_is_never_opened(tmp_path: Path, monkeypatch: pyt
     skops.io.dump(model, tmp_path / "model.skops")
     debugging = ("debug", "train.csv", "test.csv", "--label", "label", "--model", "model.skops")
     with monkeypatch.context() as as_before:
-        as_before.setattr("psidebug.models.without_caches", lambda model: model)
+        as_before.setattr("psidebug.models.skops_files.without_caches", lambda model: model)
         for command in (debugging, ("verify", "psi-run", "--top", "3")):
             assert psi(*command, folder=tmp_path).code == 0
     poisoned = [*tmp_path.rglob("output.pkl")]

@@ -28,7 +28,8 @@ import psidebug
 from psidebug.errors import UnknownOption
 from psidebug.intake import LEARNERS, MixedColumns, learner_for, plan_for
 from psidebug.intake.mixed import presence, vocabulary
-from psidebug.models import TRUSTED, as_skops, from_skops
+from psidebug.models import as_skops, from_skops
+from psidebug.models.skops_files import TRUSTED
 from tests.cli.folder import fill, psi
 
 FRAMES: dict[str, Callable[[Any], Any]] = {

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import json
 from collections.abc import Callable
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.feather
@@ -169,3 +171,58 @@ def test_json_lines_that_disagree_about_a_column_are_not_called_damaged(
     with pytest.raises(UnreadableTable) as refused:
         read_table(path)
     assert str(refused.value) == f"column 'the x' of {path} {said}. Write all its values alike."
+
+
+# ── hostile files ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("forged", [2**31 - 1, -5, 1000], ids=["far away", "negative", "behind the end"])
+@pytest.mark.parametrize("stream", [True, False])
+def test_an_arrow_file_whose_texts_lie_outside_of_it_is_refused(tmp_path: Path, forged: int, stream: bool) -> None:
+    offsets = np.array([0, 4, forged, 12], dtype=np.int32)
+    column = pa.Array.from_buffers(pa.string(), 3, [None, pa.py_buffer(offsets), pa.py_buffer(b"LimaOsloRome")])
+    with (pa.ipc.new_stream if stream else pa.ipc.new_file)(tmp_path / "t", pa.schema({"city": pa.string()})) as file:
+        file.write_batch(pa.RecordBatch.from_arrays([column], names=["city"]))
+    with pytest.raises(UnreadableTable, match="is damaged or incomplete"):
+        read_table(tmp_path / "t").to_pylist()
+
+
+def test_texts_of_typed_files_are_utf8(tmp_path: Path) -> None:
+    column = pa.Array.from_buffers(
+        pa.string(), 1, [None, pa.py_buffer(np.array([0, 4], np.int32)), pa.py_buffer(b"\xff\xfe\xff\xfe")]
+    )
+    pa.parquet.write_table(pa.table({"city": column}), tmp_path / "t")
+    with pytest.raises(UnreadableTable, match="is damaged or incomplete"):
+        read_table(tmp_path / "t").to_pylist()
+
+
+@pytest.mark.parametrize(
+    "nested",
+    [
+        '{"a": ' + "[" * 100_000 + "]" * 100_000 + "}",
+        '{"a": ' * 100_000,
+        '{"]": [' * 50_000,
+        '{"a": [[],' + "\n[[]," * 50_000,
+    ],
+    ids=["lists", "records", "brackets in names", "siblings"],
+)
+def test_json_lines_that_are_nested_without_end_are_refused(tmp_path: Path, nested: str) -> None:
+    (tmp_path / "t.jsonl").write_text(nested)
+    with pytest.raises(UnreadableTable, match="nested more than 50 deep"):
+        read_table(tmp_path / "t.jsonl")
+
+
+def test_brackets_in_texts_are_no_nesting(tmp_path: Path) -> None:
+    written = r'{"a": "\"' + "[{" * 1000 + r'\\", "b": [[1]]}' + "\n"
+    (tmp_path / "t.jsonl").write_text(written * 2)
+    assert read_table(tmp_path / "t.jsonl").to_pylist() == [json.loads(written)] * 2
+
+
+def test_a_file_that_would_fill_the_memory_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("psidebug.file_kinds.LARGEST", 3_000_000)
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"a,b\n" + b"1,2\n" * 1_000_000))
+    with pytest.raises(UnreadableTable, match=r"would unpack to more than .* and 50 times its size") as refused:
+        read_table(tmp_path / "t.csv.gz")
+    assert "Unpack it first" in str(refused.value)
+    monkeypatch.setattr("psidebug.file_kinds.LARGEST", 5_000_000)
+    assert read_table(tmp_path / "t.csv.gz").num_rows == 1_000_000

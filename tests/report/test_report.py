@@ -338,3 +338,15 @@ def test_the_curve_marks_the_number_that_is_corrected(planted: Planted) -> None:
     assert "standard error of the best" not in page
     none = replace(summary, curve=summary.curve | {"corrected": 0, "tau": None})
     assert "None is corrected, since no correction is proved" in render(none)
+
+
+def test_a_figure_without_data_is_left_out_with_its_link(planted: Planted) -> None:
+    """Three test points suffice for a curve of one point."""
+    summary = summarise(hostile(planted))
+    assert summary.curve is not None
+    short = summary.curve | {"points": summary.curve["points"][:1]}
+    bare = {"cells": [], **{name: each for name, each in summary.confusion.items() if name != "cells"}}
+    for changes in ({"curve": short}, {"curve": None}, {"errors": ()}, {"distribution": None}, {"confusion": bare}):
+        page = render(replace(summary, **changes))
+        targets = set(re.findall(r'href="#([^"]+)"', page))
+        assert targets <= set(re.findall(r'id="([^"]+)"', page)), changes.keys()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import os
+import signal
 import struct
 import zlib
 from pathlib import Path
@@ -70,7 +72,40 @@ def test_what_is_no_picture_has_none_and_what_is_large_is_made_small() -> None:
     assert constant is not None
 
 
-def test_files_are_known_by_what_they_are_not_by_their_names(tmp_path: Path) -> None:
+@pytest.mark.parametrize("given", ["{outside}", "../outside.png", "link.png", "{outside}.nothing"])
+def test_pictures_outside_of_the_folder_are_not_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str
+) -> None:
+    """The paths come with the data: a stranger's table must not put your pictures into a page that you send him."""
+    content = base64.b64decode((picture_of_array(np.eye(3), spread=(0, 1)) or "").split(",")[1])
+    outside, folder = tmp_path / "outside.png", tmp_path / "project"
+    folder.mkdir()
+    outside.write_bytes(content)
+    (folder / "own.png").write_bytes(content)
+    (folder / "link.png").symlink_to(outside)
+    monkeypatch.chdir(folder)
+    path = given.format(outside=outside)
+    found, why = picture_of_file(path)
+    assert found is None
+    assert why == f"{path} is outside of this folder: set PSI_PICTURES to the folder of your pictures"
+    assert picture_of_file("own.png")[0] is not None
+    assert picture_of_file(str(folder / "own.png"))[0] is not None
+    monkeypatch.setenv("PSI_PICTURES", str(tmp_path))
+    assert (picture_of_file(path)[0] is None) == given.endswith("nothing")
+
+
+def test_a_pipe_is_no_picture_and_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe.png")
+    signal.alarm(5)
+    try:
+        assert picture_of_file("pipe.png") == (None, "no picture at pipe.png")
+    finally:
+        signal.alarm(0)
+
+
+def test_files_are_known_by_what_they_are_not_by_their_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     address = picture_of_array(np.eye(3), spread=(0, 1)) or ""
     content = base64.b64decode(address.split(",")[1])
     (tmp_path / "picture.txt").write_bytes(content)
@@ -98,7 +133,10 @@ def test_a_row_of_pixels_is_shown_as_a_picture_and_nothing_else(planted: Planted
     assert all(cell.deciding for cell in view.cells)
 
 
-def test_a_column_of_arrays_or_paths_is_shown_as_pictures(planted: Planted, tmp_path: Path) -> None:
+def test_a_column_of_arrays_or_paths_is_shown_as_pictures(
+    planted: Planted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PSI_PICTURES", str(tmp_path))
     address = picture_of_array(np.eye(2), spread=(0, 1)) or ""
     (tmp_path / "one.png").write_bytes(base64.b64decode(address.split(",")[1]))
     arrays = [np.full((2, 2), float(row)) for row in range(120)]

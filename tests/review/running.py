@@ -13,10 +13,11 @@ PSI = str(Path(sys.executable).parent / "psi")
 
 
 @contextmanager
-def running(*arguments: str, **environment: str) -> Iterator[subprocess.Popen[str]]:
-    """It runs while the block does."""
+def running(*arguments: str, browser: str | None = None, **environment: str) -> Iterator[subprocess.Popen[str]]:
+    """It runs while the block does; ``browser`` is the command that it opens, by default none."""
+    environment |= {} if browser is None else {"BROWSER": browser}
     process = subprocess.Popen(
-        [PSI, "review", *arguments, "--no-browser"],
+        [PSI, "review", *arguments, *(["--no-browser"] if browser is None else [])],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -6,6 +6,8 @@ import json
 import signal
 import socket
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 from tests.review.running import PSI, running
@@ -51,3 +53,31 @@ def test_a_port_that_is_taken_is_said(digits_run: Path) -> None:
     assert done.returncode == 2
     assert f"cannot listen on 127.0.0.1 port {port}" in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+BROWSER = """#!{python} -IS
+import json, pathlib, re, sys, urllib.request
+page = pathlib.Path(sys.argv[1].removeprefix("file://"))
+link = re.search("url=(http.*?)'", page.read_text().replace('"', "'"))[1]
+status = urllib.request.urlopen(link, timeout=20).status
+pathlib.Path({told!r}).write_text(json.dumps([sys.argv[1], page.stat().st_mode & 0o777, link, status]))
+"""
+
+
+def test_a_browser_that_waits_is_let_in_and_its_arguments_hold_no_token(digits_run: Path, tmp_path: Path) -> None:
+    """Any user of the machine can list the arguments of its processes."""
+    told, browser = tmp_path / "told.json", tmp_path / "browser"
+    browser.write_text(BROWSER.format(python=sys.executable, told=str(told)))
+    browser.chmod(0o700)
+    with running(str(digits_run), browser=f"{browser} %s") as process:
+        end = time.monotonic() + 15
+        while not told.exists() or not told.read_text():
+            assert time.monotonic() < end, "the browser was not answered"
+            time.sleep(0.05)
+        argument, mode, link, status = json.loads(told.read_text())
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == 0
+    assert "token" not in argument
+    assert (mode, status) == (0o600, 200)
+    assert "/enter?token=" in link
+    assert not list(digits_run.glob("*.html")), "the page with the link is gone"

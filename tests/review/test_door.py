@@ -116,6 +116,12 @@ def test_a_body_that_is_no_object_is_refused(door: Room, path: str) -> None:
         refused(post(door, path, b'{"comment": "' + b"x" * LARGEST_REQUEST + b'"}'))
 
 
+def test_an_import_has_a_limit_and_says_what_to_do(door: Room) -> None:
+    """A large one takes thirty times its size in memory."""
+    answer = post(door, "/import", b'{"text": "' + b"x" * 25_000_000 + b'"}')
+    assert "Split it." in refused(answer)
+
+
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "PROPFIND", "CONNECT"])
 def test_other_methods_are_refused(door: Room, method: str) -> None:
     own = {"Origin": f"http://127.0.0.1:{door.talk.port}", "Sec_Fetch_Site": "same-origin"}
@@ -142,6 +148,12 @@ def test_questions_with_wrong_words(door: Room, name: str, value: str) -> None:
         return  # numbers, that every row or none is above
     for path in ("/", "/board", "/item", "/queue"):
         refused(door.talk.ask(f"{path}?{name}={value}"))
+
+
+@pytest.mark.parametrize("other", ['a={"x":1}', 'a="', "a=b=c", "=", "\u00e9=1", "a b=1", '"', "[]={}"])
+def test_odd_cookies_of_other_applications_lock_nobody_out(door: Room, other: str) -> None:
+    for cookie in (f"{other}; {door.talk.cookie}", f"{door.talk.cookie}; {other}"):
+        assert Talk(door.talk.port, cookie).ask("/board").status == 200
 
 
 def test_without_a_cookie_or_with_a_strange_one(door: Room) -> None:

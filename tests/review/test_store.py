@@ -232,3 +232,28 @@ def _last(hears: Any, saved: int) -> int:
         while True:
             saved = hears.recv()
     return saved
+
+
+NUMBERS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n"
+ENDLESS = f"SELECT i AS event, i AS position FROM ({NUMBERS})"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        ["DROP TABLE verdicts", f"CREATE VIEW verdicts AS {ENDLESS}"],
+        [f"CREATE TRIGGER later AFTER INSERT ON events BEGIN {ENDLESS}; END"],
+        ["CREATE TABLE other (x)"],
+        ["DROP TRIGGER events_DELETE_refused"],
+    ],
+    ids=["view", "trigger", "table", "without a trigger"],
+)
+def test_a_store_that_does_not_look_as_psi_made_it_is_refused(tmp_path: Path, changes: list[str]) -> None:
+    """A view or trigger of a stranger could run without end."""
+    open_store(tmp_path).close()
+    with contextlib.closing(sqlite3.connect(tmp_path / STORE_FILE)) as connection:
+        for each in changes:
+            connection.execute(each)
+        connection.commit()
+    with pytest.raises(UnreadableRun, match="not as Psi made it"):
+        open_store(tmp_path)

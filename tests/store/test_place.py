@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -17,6 +18,8 @@ import pytest
 import psidebug
 from psidebug.errors import OtherRun, OutputError
 from psidebug.files import marked
+from psidebug.review.serve import listening
+from psidebug.review.verdict_store import open_store
 from psidebug.store import check_run_place, fingerprint_of, load_run
 from psidebug.store.manifest import read_run_file
 from tests.conftest import Planted, planted_rows
@@ -37,9 +40,38 @@ def test_a_run_is_written_and_nothing_else(small: psidebug.Diagnosis, tmp_path: 
     small.save(str(tmp_path / "run"))
     assert [each.name for each in tmp_path.iterdir()] == ["run"]
     assert sorted(each.name.split("-")[0] for each in (tmp_path / "run").iterdir()) == ["run.json", "tables"]
-    (tmp_path / "other").mkdir()
-    for made in (tmp_path / "run", next((tmp_path / "run").glob("tables-*"))):
-        assert made.stat().st_mode == (tmp_path / "other").stat().st_mode
+
+
+def test_other_users_can_read_nothing_of_a_run(small: psidebug.Diagnosis, tmp_path: Path) -> None:
+    """A run holds the rows themselves."""
+    before = os.umask(0o022)
+    try:
+        for _ in range(2):  # made, and replaced
+            small.save(tmp_path / "run")
+        open_store(tmp_path / "run").close()
+        listening("127.0.0.1", 0, run=tmp_path / "run").close()
+    finally:
+        os.umask(before)
+    for each in [tmp_path / "run", *(tmp_path / "run").rglob("*")]:
+        assert stat.S_IMODE(each.stat().st_mode) == (0o700 if each.is_dir() else 0o600), each
+
+
+def test_runs_saved_at_once_in_a_new_place_are_all_saved(
+    small: psidebug.Diagnosis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other one is finished between the look at the place and the last step."""
+    replace_ = os.replace
+
+    def late(source: Any, target: Any) -> None:
+        if Path(target) == tmp_path / "run":
+            monkeypatch.setattr(os, "replace", replace_)
+            told(small, "first").save(tmp_path / "run")
+        replace_(source, target)
+
+    monkeypatch.setattr(os, "replace", late)
+    told(small, "second").save(tmp_path / "run")
+    assert load_run(tmp_path / "run").notes == ("second",)
+    assert [each.name for each in tmp_path.iterdir()] == ["run"]
 
 
 def test_an_empty_directory_is_filled(small: psidebug.Diagnosis, tmp_path: Path) -> None:
@@ -67,7 +99,7 @@ def test_a_link_to_a_run_stays_a_link(small: psidebug.Diagnosis, tmp_path: Path)
 
 
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()], ids=["full", "killed"])
-@pytest.mark.parametrize("step", ["os.replace", "os.rename", "os.fsync", "os.chmod", "pyarrow.parquet.write_table"])
+@pytest.mark.parametrize("step", ["os.replace", "os.rename", "os.fsync", "pyarrow.parquet.write_table"])
 @pytest.mark.parametrize("old", [False, True], ids=["nothing there", "a run there"])
 def test_a_failure_midway_leaves_what_was_there(
     small: psidebug.Diagnosis,

@@ -309,3 +309,27 @@ def test_an_empty_result_keeps_its_columns(example: Any) -> None:
     frame = nw.from_native(frame_like(empty, example(NUMBERS)), eager_only=True)
     assert frame.columns == ["row", "given", "ps"]
     assert len(frame) == 0
+
+
+# ── numbers of rare sizes and types ──
+
+
+@pytest.mark.parametrize("kind", [np.longdouble, ">f8", ">i4", ">f4"], ids=str)
+def test_numbers_of_rare_types_become_plain_ones(kind: Any) -> None:
+    given = np.arange(6).reshape(3, 2).astype(kind)
+    table = as_table(given, name="X_train")
+    assert table.dtype.isnative
+    assert table.dtype.itemsize <= 8
+    assert table.tolist() == given.tolist()
+
+
+@pytest.mark.parametrize("make", [np.asarray, pd.DataFrame, sp.csr_matrix], ids=["array", "frame", "sparse"])
+@pytest.mark.parametrize("number", [1e160, -1e307, 1.7e308])
+def test_numbers_too_large_to_compute_with_are_told(make: Any, number: float) -> None:
+    """Their squares are infinite, and that was called NaN in another column."""
+    cells = np.ones((4, 3))
+    cells[2, 1] = number
+    with pytest.raises(UnsupportedFeatures, match=r"X_train has .* in column '?1'?, row 2, which is too large"):
+        as_table(make(cells), name="X_train")
+    cells[2, 1] = np.inf
+    as_table(make(cells), name="X_train")  # some learners take it, and others say so

@@ -533,6 +533,7 @@ WRONG: list[tuple[type[PsiError], str, Callable[[Planted], dict[str, Any]]]] = [
         lambda p: {"model": make_pipeline(OneHotEncoder(), LogisticRegression()), "X_test": p.X_test + 100.0},
     ),
     (errors.InvalidWeights, "sample_weight of training row 0 is -1", lambda p: {"sample_weight": [-1.0] * 120}),
+    (errors.InvalidWeights, r"sample_weight of training row 0 is 1e\+308", lambda p: {"sample_weight": [1e308] * 120}),
 ]
 
 

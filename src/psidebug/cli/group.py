@@ -13,6 +13,7 @@ import click
 
 from psidebug import __version__
 from psidebug.cli import INTERRUPTED
+from psidebug.cli.terminal import Harmless, harmless
 from psidebug.errors import PsiError
 
 COMMANDS = {
@@ -117,7 +118,13 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without "→" shows "?", not a traceback
-    code = _run(arguments)
+    given = sys.stdout
+    if given.isatty():
+        sys.stdout = Harmless(given)
+    try:
+        code = _run(arguments)
+    finally:
+        sys.stdout = given
     try:
         sys.stdout.flush()
     except OSError as error:
@@ -154,7 +161,7 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 
 def _told(sentence: str) -> int:
-    click.echo(f"psi: {sentence}", err=True)
+    click.echo(harmless(f"psi: {sentence}"), err=True)
     return 2
 
 

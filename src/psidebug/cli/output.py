@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from psidebug.cli.terminal import harmless
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -57,7 +59,7 @@ class Output:
     def remark(self, text: str) -> None:
         """Say something on stderr that is no result; not with ``-q``."""
         if not self.quiet:
-            click.echo(text, err=True)
+            click.echo(harmless(text), err=True)
 
     @contextmanager
     def progress(self) -> Iterator[Progress]:

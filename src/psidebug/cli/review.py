@@ -7,7 +7,6 @@ import getpass
 import os
 import signal
 import sys
-import webbrowser
 from pathlib import Path
 
 import click
@@ -31,6 +30,7 @@ def review(output: Output, *, run: Path, no_browser: bool, port: int, reviewer: 
     PSI_REVIEW_PASSWORD, or psi asks for it.
     """
     from psidebug.diagnosis.diagnosis import Diagnosis
+    from psidebug.review.opening import browser_at
     from psidebug.review.serve import exposure, prepare
 
     password = None
@@ -54,9 +54,8 @@ def review(output: Output, *, run: Path, no_browser: bool, port: int, reviewer: 
     else:
         click.echo(served.link)
     output.remark("Ctrl-C ends the review. A verdict that the page calls saved is on disk.")
-    if not no_browser and listen is None:
-        webbrowser.open(served.link)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # SIGTERM ends the review as Ctrl-C does
-    with contextlib.suppress(KeyboardInterrupt):
+    shown = contextlib.nullcontext() if no_browser or listen is not None else browser_at(served.link, run)
+    with contextlib.suppress(KeyboardInterrupt), shown:
         served.run()
     output.remark("The review has ended.")

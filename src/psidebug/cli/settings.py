@@ -10,7 +10,8 @@ A setting is the long name of an option with ``_`` for ``-``. From the strongest
 
 ``psi.toml`` is read from the working directory; without one, ``[tool.psi]`` of ``pyproject.toml`` is read. In the
 environment, commas separate the values of an option that takes several. An unknown name is an error in a file; in the
-environment it only triggers a warning. ``PSI_DATA`` is not a setting: it names the folder of the benchmark files.
+environment it only triggers a warning. ``PSI_DATA`` and ``PSI_PICTURES`` are no settings: they name the
+folder of the benchmark files, and one whose pictures may be shown, besides the current one.
 
 A project may come from a stranger, so its file cannot do all that a flag can. ``trust_pickle``, ``overwrite`` and
 ``listen`` are flags only; the environment cannot set them either. A file or folder to write, such as ``output`` or
@@ -32,7 +33,7 @@ import click
 from psidebug.errors import InputError, UnknownOption
 
 PREFIX = "PSI_"
-NO_SETTINGS = ("PSI_DATA", "PSI_REVIEW_PASSWORD")
+NO_SETTINGS = ("PSI_DATA", "PSI_PICTURES", "PSI_REVIEW_PASSWORD")
 
 
 class FlagOnly(click.Option):

@@ -432,7 +432,7 @@ class Diagnosis(Answers):
 
         A run of the same inputs that is already there is replaced in one step; anything else there is refused by an
         :class:`~psidebug.errors.OutputError`. The learner is saved unfitted, as skops, if every part of it is of a type
-        that is safe to open again (:data:`psidebug.models.TRUSTED`); else ``run.json`` says why not.
+        that is safe to open again (:mod:`psidebug.models`); else ``run.json`` says why not.
         """
         check_run_place(path, self.found.origin.fingerprint)  # before the causes are worked out
         found = self.with_repairs.found if "_repairs" in vars(self) else self.findings  # if they were asked for

@@ -17,6 +17,7 @@ from psidebug.intake.mixed import NAMES, learner_for
 from psidebug.intake.plan import Plan, plan_for
 from psidebug.intake.read import read_table
 from psidebug.intake.splits import Part, Roles, feature_names, ids_of, metadata_like, metadata_of, read_parts
+from psidebug.models import COLUMNS
 from psidebug.task.annotations import ANNOTATOR, LABEL, ROW
 from psidebug.task.tables import as_table
 
@@ -92,7 +93,8 @@ def inputs_from(
     table, names = parts[0].table, feature_names(parts[0].table, roles)
     plan = plan_for(table.select(list(names)), texts=roles.texts)
     if model is None:
-        features = tuple(name for name in names if name in plan.features)
+        learnable = set(plan.features)
+        features = tuple(name for name in names if name in learnable)
         if not features:
             why_not = "; ".join(f"{name}, {why}" for name, why in plan.kept)
             raise LearnerMismatch(f"no column of {parts[0].name} can be learned from: {why_not}.")
@@ -101,7 +103,8 @@ def inputs_from(
     else:
         features, built = _features_of(model, names, plan, parts[0].name), ()
         made = model
-    kept = tuple(name for name in names if name not in features)
+    seen = set(features)
+    kept = tuple(name for name in names if name not in seen)
     texts = [name for name in features if name in plan.texts]
     source = {
         "train": Path(parts[0].name).name,
@@ -179,7 +182,8 @@ def _features_of(model: Any, names: tuple[str, ...], plan: Plan, file: str) -> t
         if len(plan.texts) != 1:
             raise LearnerMismatch(f"the model takes one text per row: name the text column of {file} by --text.")
         return plan.texts
-    fitted = [str(name) for name in getattr(model, "feature_names_in_", ())]
+    named = getattr(model, COLUMNS, ()) or getattr(model, "feature_names_in_", ())
+    fitted = [str(name) for name in named]
     missing = [name for name in fitted if name not in names]
     if missing:
         raise LearnerMismatch(

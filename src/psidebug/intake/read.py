@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
@@ -17,7 +18,17 @@ import pyarrow.csv
 import pyarrow.json
 
 from psidebug.errors import UnreadableTable
-from psidebug.file_kinds import DELIMITERS, LOOKED_AT, codec_of, decimal_mark, kind_of_content, typed_table, unpacked
+from psidebug.file_kinds import (
+    DEEPEST,
+    DELIMITERS,
+    LOOKED_AT,
+    codec_of,
+    decimal_mark,
+    is_nested_too_deep,
+    kind_of_content,
+    typed_table,
+    unpacked,
+)
 from psidebug.intake.types import plain_types
 
 FOREIGN = {
@@ -68,6 +79,8 @@ def _unpacked(content: bytes, name: str) -> bytes:
         raise UnreadableTable(f"{name} is packed by {codec}, which this pyarrow cannot unpack. Unpack it first.")
     try:
         return unpacked(content)
+    except UnreadableTable as error:
+        raise UnreadableTable(str(error).replace("the file", name, 1)) from None
     except (pa.ArrowException, OSError):
         raise UnreadableTable(f"{name} is packed by {codec}, and is damaged or incomplete. Copy it again.") from None
 
@@ -86,6 +99,10 @@ def _parsed(content: bytes, name: str, as_text: Sequence[str]) -> Any:
     if text.lstrip()[:1] == b"[":
         raise UnreadableTable(f"{name} is a JSON array. Psi reads one JSON object per line: jq -c '.[]' {name}.")
     if kind == "jsonl":
+        if is_nested_too_deep(text):
+            raise UnreadableTable(
+                f"{name} is nested more than {DEEPEST} deep, as no table is. Give one record per line."
+            )
         options = pa.json.ReadOptions(use_threads=False, block_size=min(len(text) + 1, 2**31 - 1))
         return pa.json.read_json(pa.BufferReader(text), read_options=options)
     return _delimited(text, name, as_text)
@@ -173,9 +190,9 @@ def _checked(table: Any, name: str) -> Any:
     names = table.column_names
     if not names:
         raise UnreadableTable(f"{name} has no columns. Give a table with a header and rows.")
-    twice = sorted({each for each in names if names.count(each) > 1})
-    if twice:
-        raise UnreadableTable(f"{name} has more than one column {twice[0]!r}. Give every column its own name.")
+    often, times = Counter(names).most_common(1)[0]
+    if times > 1:
+        raise UnreadableTable(f"{name} has more than one column {often!r}. Give every column its own name.")
     if table.num_rows == 0:
         raise UnreadableTable(f"{name} has a header but no rows. Give a table with rows.")
     return table.combine_chunks()

@@ -121,10 +121,11 @@ def metadata_of(part: Part, roles: Roles, kept: tuple[str, ...]) -> Any | None:
 def metadata_like(part: Part, metadata: Any | None) -> Any | None:
     """The columns of the training metadata from another file, null where it lacks one; None if it lacks them all."""
     names = [] if metadata is None else metadata.column_names
-    if not any(name in part.table.column_names for name in names):
+    having = set(part.table.column_names)
+    if not having & set(names):
         return None
     empty = pa.nulls(part.table.num_rows)
-    return pa.table({name: part.table[name] if name in part.table.column_names else empty for name in names})
+    return pa.table({name: part.table[name] if name in having else empty for name in names})
 
 
 def _check_roles(table: Any, name: str, roles: Roles) -> None:
@@ -201,7 +202,8 @@ def _check_classes(train: Part, label: str) -> None:
 
 def _alike(first: Any, first_name: str, table: Any, name: str, features: tuple[str, ...]) -> Any:
     """The table with the features of the first, cast to its types; raises if they differ."""
-    missing = [each for each in features if each not in table.column_names]
+    columns = dict(zip(table.column_names, table.columns, strict=True))
+    missing = [each for each in features if each not in columns]
     if missing:
         raise ShapeMismatch(
             f"{name} lacks the column {missing[0]!r} of {first_name}"
@@ -209,20 +211,20 @@ def _alike(first: Any, first_name: str, table: Any, name: str, features: tuple[s
             f"--ignore {_quoted(missing[0])}."
         )
     for each in features:
-        wanted, has = first[each].type, table[each].type
+        column, wanted = columns[each], first[each].type
+        has = column.type
         if wanted == has or (is_number(wanted) and is_number(has)) or (is_date(wanted) and is_date(has)):
             continue
-        index = table.column_names.index(each)
         try:
-            if not (kinds.is_string(wanted) or table[each].null_count == table.num_rows):
+            if not (kinds.is_string(wanted) or column.null_count == table.num_rows):
                 raise pa.ArrowInvalid("of another kind")
-            table = table.set_column(index, each, table[each].cast(wanted))
+            columns[each] = column.cast(wanted)
         except pa.ArrowException:
             raise ShapeMismatch(
                 f"column {each!r} holds {_kind_name(wanted)} in {first_name} but {_kind_name(has)} in {name}. Use "
                 f"one type, or hide it from the model with --ignore {_quoted(each)}."
             ) from None
-    return table
+    return pa.table(columns)
 
 
 def _kind_name(kind: Any) -> str:

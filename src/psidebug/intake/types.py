@@ -65,17 +65,14 @@ def _plain(column: Any) -> Any:
 
 def with_dates(tables: list[Any], names: Iterable[str]) -> list[Any]:
     """The tables with these columns as dates, where they are text that can be read as dates in every table."""
+    found = [dict(zip(table.column_names, table.columns, strict=True)) for table in tables]
     for name in names:
-        having = [place for place, table in enumerate(tables) if name in table.column_names]
-        columns = [tables[place][name] for place in having]
-        if not all(kinds.is_string(column.type) for column in columns):
+        having = [columns for columns in found if name in columns]
+        texts = [columns[name] for columns in having]
+        if not all(kinds.is_string(column.type) for column in texts):
             continue
-        joined = pa.chunked_array([chunk for column in columns for chunk in column.chunks], type=pa.string())
-        dates = dates_in(joined)
-        for place, column in zip(having, columns, strict=True):
-            if dates is None:
-                break
-            own, dates = dates.slice(0, len(column)), dates.slice(len(column))
-            index = tables[place].column_names.index(name)
-            tables = [*tables[:place], tables[place].set_column(index, name, own), *tables[place + 1 :]]
-    return tables
+        dates = dates_in(pa.chunked_array([chunk for column in texts for chunk in column.chunks], type=pa.string()))
+        if dates is not None:
+            for columns in having:
+                columns[name], dates = dates.slice(0, len(columns[name])), dates.slice(len(columns[name]))
+    return [pa.table(columns) for columns in found]

@@ -58,6 +58,8 @@ APPEND_ONLY = tuple(
         ("INSERT", f"WHEN EXISTS (SELECT 1 FROM {table} WHERE {same})"),  # INSERT OR REPLACE would delete
     )
 )
+MADE = {*TABLES, *APPEND_ONLY, "CREATE TABLE sqlite_sequence(name,seq)"}
+"""The schema of a store, as SQLite keeps it: whoever made the run may have added views or triggers."""
 
 T = TypeVar("T")
 
@@ -71,6 +73,12 @@ class Database:
         """Held by whoever uses the connection."""
         for suffix in BESIDE:  # SQLite would follow a link in a run that a stranger made, and write there
             check_plain(Path(f"{path}{suffix}"))
+        try:
+            path.touch(mode=0o600)  # SQLite gives the files beside it the same permissions
+        except OSError as error:
+            raise OutputError(
+                f"cannot open the verdict store {path}: {error.strerror}. Choose a writable directory."
+            ) from error
         try:
             self.connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
             patiently(self._prepare)
@@ -91,6 +99,11 @@ class Database:
             raise UnreadableRun(
                 f"{self.path} has schema {found}, and this version of Psi reads only schema {VERSION}. Use the version "
                 f"that wrote it."
+            )
+        if {each for (each,) in execute("SELECT sql FROM sqlite_master WHERE sql NOT NULL")} != MADE:
+            raise UnreadableRun(
+                f"{self.path} is not as Psi made it: its views or triggers could do anything. Do not trust this run; "
+                f"move the file away to start over."
             )
 
     def _create(self) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import ipaddress
 import logging
 import secrets
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -15,14 +17,25 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from psidebug.errors import UnknownOption
 from psidebug.review import pages
 from psidebug.review.requests import LARGEST_REQUEST, body, part, visitor_of
-from psidebug.review.security import Address, Gate, cookie_of
+from psidebug.review.security import Address, Gate, cookie_of, number_of
 from psidebug.review.verdicts import checked_name
 
 SLOW_DOWN, SLOWEST = 0.5, 8.0
 """Seconds of delay after a wrong password; they double with each further one, up to the second number."""
 MOST_WAITING = 20
-"""Login attempts that may wait in line."""
+"""Login attempts of one address that may wait in line."""
+MOST_LINES = 1000
+"""Addresses whose wrong attempts are remembered."""
 YEAR = 365 * 24 * 3600
+
+
+@dataclass
+class Line:
+    """The login attempts of one address: one at a time, slower after each wrong one. Other addresses do not wait."""
+
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    waiting: int = 0
+    failures: int = 0
 
 
 class Entrance:
@@ -32,8 +45,7 @@ class Entrance:
         self.gate, self.address = gate, address
         self.lasting = f"psi-browser-{run}"
         """Name of the cookie that recognises a returning browser; it does not open a session."""
-        self._turn = asyncio.Lock()
-        self._waiting = self._failures = 0
+        self._lines: dict[str, Line] = {}
 
     def enter(self, request: Request) -> Response:
         """Exchange a one-time token for a session cookie. A HEAD request, as link previews send, does not use it up."""
@@ -58,25 +70,30 @@ class Entrance:
             sent = parse_qs((await body(request, LARGEST_REQUEST)).decode(errors="replace"))
         except UnknownOption as error:
             return PlainTextResponse(str(error), 413)
-        if self._waiting >= MOST_WAITING:
-            return PlainTextResponse("Too many login attempts. Wait a little.", 429)
-        self._waiting += 1
+        line = self._line(_network(request))
+        if line.waiting >= MOST_WAITING:
+            return PlainTextResponse("Too many login attempts from your address. Wait a little.", 429)
+        line.waiting += 1
         try:
-            async with self._turn:
-                return await self._tried(request, sent.get("password", [""])[0])
+            async with line.turn:
+                return await self._tried(request, sent.get("password", [""])[0], line)
         finally:
-            self._waiting -= 1
+            line.waiting -= 1
 
-    async def _tried(self, request: Request, password: str) -> Response:
+    def _line(self, network: str) -> Line:
+        if network not in self._lines and len(self._lines) >= MOST_LINES:
+            self._lines = {name: line for name, line in self._lines.items() if line.waiting}
+        return self._lines.setdefault(network, Line())
+
+    async def _tried(self, request: Request, password: str, line: Line) -> Response:
         secret = self._secret(request)
         session = self.gate.log_in(password, browser=_browser(secret))
         if session is not None:
-            self._failures = 0
+            line.failures = 0
             return self._with_cookies(RedirectResponse("/", 303), session, secret)
-        self._failures += 1
-        where = "an unknown address" if request.client is None else request.client.host
-        logging.getLogger(__name__).warning("Wrong password from %s (%d in a row).", where, self._failures)
-        await asyncio.sleep(min(SLOW_DOWN * 2.0 ** min(self._failures - 1, 10), SLOWEST))
+        line.failures += 1
+        logging.getLogger(__name__).warning("Wrong password from %s (%d in a row).", _network(request), line.failures)
+        await asyncio.sleep(min(SLOW_DOWN * 2.0 ** min(line.failures - 1, 10), SLOWEST))
         return HTMLResponse(pages.render("login.html", wrong=True), 403)
 
     def _secret(self, request: Request) -> str:
@@ -98,6 +115,13 @@ class Entrance:
     def invite(self, request: Request, sent: Any) -> dict[str, Any]:
         """A link for one more browser."""
         return {"link": f"http://{request.headers['host']}/enter?token={self.gate.invite()}"}
+
+
+def _network(request: Request) -> str:
+    """Where a request comes from; addresses of IPv6 by their first half, since everybody has as many as he likes."""
+    host = "an unknown address" if request.client is None else request.client.host
+    number = number_of(host)
+    return host if number is None or number.version == 4 else str(ipaddress.ip_network((int(number), 64), strict=False))
 
 
 def _browser(secret: str) -> str:

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from psidebug.errors import UnknownOption
 from psidebug.review.security import Visitor
 
-LARGEST_REQUEST, LARGEST_IMPORT = 100_000, 100_000_000
+LARGEST_REQUEST, LARGEST_IMPORT = 100_000, 25_000_000
 """Bytes."""
 TYPES: dict[type, str] = {int: "an integer", str: "a string", dict: "an object", bool: "true or false"}
 
@@ -24,7 +24,7 @@ async def body(request: Request, limit: int) -> bytes:
     async for piece in request.stream():
         content += piece
         if len(content) > limit:
-            raise UnknownOption(f"the request is larger than {limit:,} bytes.")
+            raise UnknownOption(f"the request is larger than {limit:,} bytes. Split it.")
     return bytes(content)
 
 

@@ -78,6 +78,8 @@ def prepare(
     """
     import uvicorn
 
+    from psidebug.review.connections import Connection
+
     if listen is not None and (password is None or len(password) < SHORTEST_PASSWORD):
         raise UnknownOption(
             f"--listen {listen} needs a password of at least {SHORTEST_PASSWORD} characters in PSI_REVIEW_PASSWORD."
@@ -102,6 +104,7 @@ def prepare(
         timeout_graceful_shutdown=GRACE,
         lifespan="off",
         ws="none",
+        http=Connection,
     )
     return Served(address, gate, desk, uvicorn.Server(config), [bound])
 
@@ -151,7 +154,7 @@ def listening(host: str, port: int, *, run: Path) -> socket.socket:
         found = int(bound.getsockname()[1])
         ports = [*(other for other in kept if other != found), found][-MOST:]
         with contextlib.suppress(OutputError):  # a kept port is only a convenience
-            write_whole(run / PORTS_FILE, json.dumps(ports) + "\n", through_links=False)
+            write_whole(run / PORTS_FILE, json.dumps(ports) + "\n", through_links=False, private=True)
         return bound
     raise AssertionError("port 0 is free or an error")
 

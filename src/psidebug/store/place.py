@@ -7,12 +7,11 @@
 
 The tables of a new run are written beside those of the old one, under a hidden name, and forced to disk. Then
 ``run.json`` is replaced in one step, and only then are the old tables removed, and the leftovers of killed processes.
-Other files in the directory, such as the verdicts of a review, are not touched.
+Other files in the directory, such as the verdicts of a review, are not touched. Only their owner can read the files.
 """
 
 from __future__ import annotations
 
-import glob
 import hashlib
 import json
 import os
@@ -26,7 +25,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from psidebug.errors import OtherRun, OutputError, UnreadableRun
-from psidebug.files import PARTIAL, as_any_new, is_left_behind, marked, unwritten, write_whole
+from psidebug.files import PARTIAL, force, is_left_behind, left_beside, marked, unwritten, write_whole
 from psidebug.store.manifest import RUN_FILE, TABLES, read_run_file, tables_of
 from psidebug.store.values import Json
 
@@ -50,10 +49,16 @@ def write_run(path: str | PathLike[str], record: Json, tables: Mapping[str, Any]
             return
         built = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{marked(target.name)}", suffix=PARTIAL))
         try:
-            as_any_new(built, 0o777)
             _fill(built, record, tables)
-            os.replace(built, target)
-            _force(target.parent)
+            try:
+                os.replace(built, target)
+            except OSError:
+                if not target.is_dir():
+                    raise
+                shutil.rmtree(built)  # another process has saved a run here meanwhile, which is replaced
+                write_run(path, record, tables)
+                return
+            force(target.parent)
             _remove_leftovers(target)
         except BaseException:
             shutil.rmtree(built, ignore_errors=True)
@@ -70,11 +75,8 @@ def _remove_leftovers(run: Path) -> None:
     Tables that were finished when the process died have no hidden name, but ``run.json`` does not name them.
     """
     named = _tables_in(run)
-    beside = [
-        each for each in run.parent.glob(f".{glob.escape(run.name[:40])}.*{PARTIAL}") if is_left_behind(each.name)
-    ]
     inside = [each for each in run.iterdir() if each.name.startswith((TABLES, f".{TABLES}", f".{RUN_FILE}"))]
-    for each in [*beside, *(each for each in inside if each.name not in named and is_left_behind(each.name))]:
+    for each in [*left_beside(run), *(each for each in inside if each.name not in named and is_left_behind(each.name))]:
         if each.is_dir() and not each.is_symlink():
             shutil.rmtree(each, ignore_errors=True)
         else:
@@ -117,20 +119,18 @@ def _fill(directory: Path, record: Json, tables: Mapping[str, Any]) -> None:
     hidden = Path(tempfile.mkdtemp(dir=directory, prefix=f".{marked(TABLES)}", suffix=PARTIAL))
     final = directory / hidden.name.removeprefix(".").removesuffix(PARTIAL)
     try:
-        as_any_new(hidden, 0o777)
         files = {}
         for name, table in tables.items():
             written = _written(hidden, name, table)
-            _force(written)
+            force(written)
             with written.open("rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
             files[name] = {"path": f"{final.name}/{written.name}", "sha256": digest}
-        _force(hidden)
+        force(hidden)
         os.rename(hidden, final)
-        _force(directory)
+        force(directory)
         text = json.dumps({**record, "files": files}, indent=1, allow_nan=False)
-        write_whole(directory / RUN_FILE, text + "\n", through_links=False)
-        _force(directory)
+        write_whole(directory / RUN_FILE, text + "\n", through_links=False, private=True)
     except BaseException:
         shutil.rmtree(hidden, ignore_errors=True)
         if final.name not in _tables_in(directory):  # else run.json was replaced, and the new run counts
@@ -140,12 +140,12 @@ def _fill(directory: Path, record: Json, tables: Mapping[str, Any]) -> None:
 
 def _written(directory: Path, name: str, table: Any) -> Path:
     """Write a table as Parquet, and bytes (the learner) as a skops file."""
+    path = directory / f"{name}.{'skops' if isinstance(table, bytes) else 'parquet'}"
+    path.touch(mode=0o600)  # a run holds the rows: other users do not read them
     if isinstance(table, bytes):
-        path = directory / f"{name}.skops"
         path.write_bytes(table)
-        return path
-    path = directory / f"{name}.parquet"
-    pq.write_table(table, path, compression="zstd")
+    else:
+        pq.write_table(table, path, compression="zstd")
     return path
 
 
@@ -155,14 +155,3 @@ def _tables_in(directory: Path) -> set[str]:
         return tables_of(read_run_file(directory))
     except UnreadableRun:
         return set()
-
-
-def _force(path: Path) -> None:
-    """Force a file, or the names in a directory, to disk."""
-    if os.name == "nt" and path.is_dir():
-        return  # Windows cannot open directories, and need not
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

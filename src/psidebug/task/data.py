@@ -14,6 +14,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from psidebug.errors import (
     DuplicateIds,
@@ -29,7 +30,7 @@ from psidebug.task import learner as learners
 from psidebug.task.annotations import Annotations
 from psidebug.task.dates import with_dates
 from psidebug.task.labels import Codes, Encoding, array_of, compressed, encoding_of, listed
-from psidebug.task.tables import Table, as_table, row_count, same_columns, take
+from psidebug.task.tables import LARGEST, Table, as_table, row_count, same_columns, take
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,6 +168,8 @@ class Data:
             changed, repaired = np.flatnonzero(codes != self.codes_as_they_came), given.copy()
             repaired.iloc[changed] = labels[changed]
             return repaired
+        if nw.dependencies.is_pyarrow_chunked_array(given):  # narwhals cannot make a dictionary with an older pyarrow
+            return pa.chunked_array([pa.array(labels.tolist(), given.type)])
         series = nw.from_native(given, series_only=True)
         backend: Any = nw.get_native_namespace(series)
         return nw.new_series(series.name, labels.tolist(), dtype=series.dtype, backend=backend).to_native()
@@ -228,12 +231,12 @@ def _weights(sample_weight: Any, model: learners.Classifier, count: int) -> npt.
         raise ShapeMismatch(
             f"sample_weight has shape {weights.shape} but X_train has {count} rows: one weight per training row."
         )
-    wrong = np.flatnonzero(~np.isfinite(weights) | (weights < 0))
+    wrong = np.flatnonzero(~np.isfinite(weights) | (weights < 0) | (weights > LARGEST))
     if wrong.size:
         raise InvalidWeights(
             f"sample_weight of training row {wrong[0]} is {weights[wrong[0]]:g}"
             f"{f' and {wrong.size - 1} more are no weights' if wrong.size > 1 else ''}. "
-            f"Weights are finite and not negative; 0 leaves a row out."
+            f"Weights are at most {LARGEST:g} and not negative; 0 leaves a row out."
         )
     if not weights.any():
         raise InvalidWeights("every sample_weight is 0: nothing is left to train on.")

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import BaseCrossValidator, BaseShuffleSplit
+from sklearn.preprocessing import TargetEncoder
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from psidebug.errors import InvalidWeights, LearnerFailed, LearnerMismatch, NotAClassifier, PsiError
@@ -116,9 +117,11 @@ def seeded(model: Any, seed: int) -> Any:
 
 
 def _left_open(options: dict[str, Any], key: str) -> bool:
-    """Whether this ``random_state`` is not set; a TargetEncoder's says "deprecated", and may be set if it shuffles."""
-    unused = options.get(f"{key.removesuffix('random_state')}shuffle") is False
-    return options[key] is None or (isinstance(options[key], str) and not unused)
+    """Whether this ``random_state`` is not set; a TargetEncoder has no use for one unless it shuffles."""
+    owner = options.get(key.removesuffix("__random_state"))
+    if isinstance(owner, TargetEncoder) and not owner.shuffle:
+        return False
+    return options[key] is None or isinstance(options[key], str)
 
 
 def takes_weights(model: Classifier) -> bool:

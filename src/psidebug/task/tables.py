@@ -24,9 +24,13 @@ NO_VALUE = ("NoneType", "NAType", "NaTType")
 Table = Any  # a numpy matrix, a scipy sparse matrix, a data frame, or an array of texts
 
 
+LARGEST = 1e38
+"""The largest number that Psi computes with, about that of single precision."""
+
+
 def as_table(features: Any, *, name: str) -> Table:
     """The features as a table the learner can take, or a sentence about what is wrong with them."""
-    table = _recognised(features, name)
+    table = _plain_numbers(_recognised(features, name))
     if row_count(table) == 0:
         raise UnsupportedFeatures(f"{name} has no rows.")
     if len(table.shape) == 2:
@@ -37,7 +41,47 @@ def as_table(features: Any, *, name: str) -> Table:
             f"{name} has one dimension. A single feature needs shape (rows, 1): {name}.reshape(-1, 1). "
             f"One dimension is for text, and then every row must be a str."
         )
+    _check_sizes(table, name)
     return table
+
+
+def _plain_numbers(table: Table) -> Table:
+    """An array in a byte order and size that every library takes."""
+    if not isinstance(table, np.ndarray) or table.dtype.kind not in "fiu":
+        return table
+    plain = np.dtype(np.float64) if table.dtype.itemsize > 8 else table.dtype.newbyteorder("=")
+    return table.astype(plain, copy=False)
+
+
+def _check_sizes(table: Table, name: str) -> None:
+    """Refuse finite numbers that overflow when they are squared, or in the single precision of trees."""
+    for column, row, number in _too_large(table):
+        raise UnsupportedFeatures(
+            f"{name} has {number:g} in column {column!r}, row {row}, which is too large to compute with. Correct it, "
+            f"or divide the column by a constant."
+        )
+
+
+def _too_large(table: Table) -> Iterator[tuple[str | int, int, float]]:
+    """The first of these numbers, with its column and row; in a data frame those of every column."""
+    if is_frame(table):
+        for series in nw.from_native(table, eager_only=True).iter_columns():
+            if series.dtype.is_float():
+                yield from ((series.name, row, number) for row, number in _beyond(series.to_numpy()))
+    elif sp.issparse(table):
+        listed = table.tocoo()
+        yield from ((int(listed.col[at]), int(listed.row[at]), number) for at, number in _beyond(listed.data))
+    elif len(table.shape) == 2:
+        width = table.shape[1]
+        yield from ((at % width, at // width, number) for at, number in _beyond(table.ravel()))
+
+
+def _beyond(values: npt.NDArray[Any]) -> list[tuple[int, float]]:
+    """Place and size of the first finite number that is too large, if there is one."""
+    if values.dtype.kind != "f":
+        return []
+    found = np.flatnonzero((np.abs(values) > LARGEST) & np.isfinite(values))[:1]
+    return [(int(at), float(values[at])) for at in found]
 
 
 def row_count(table: Table) -> int:
