@@ -67,7 +67,7 @@ def test_the_run_and_the_page_are_there(debugged: tuple[Path, Ran]) -> None:
 
 
 def test_json_says_the_same(folder: Path, debugged: tuple[Path, Ran]) -> None:
-    ran = psi(*DEBUG, "--validation", "validation.csv", "--ignore", "source", "--json", folder=folder)
+    ran = psi(*DEBUG, "--validation", "validation.csv", "--ignore", "source", "--json", "--full", folder=folder)
     found = json.loads(ran.out)
     run = load_run(debugged[0] / "psi-run")
     assert found["verdict"] == run.verdict

@@ -166,9 +166,10 @@ def debug(
             _check_run(run, arguments, seed)
             found = _diagnosed(output, inputs, arguments, options, seed, tick)
         found = found.described(source=inputs.source, **about_test)
-        tick("repairs", 0, 1)
-        with few_threads(len(inputs.train.labels)):
-            found = found.with_repairs if report is None else found.with_repairs.with_proof  # the run keeps it, too
+        if full or effort == "prove" or report is not None:
+            tick("repairs", 0, 1)
+            with few_threads(len(inputs.train.labels)):
+                found = found.with_repairs.with_proof  # the run keeps it, too
         tick("saving", 0, 1)
         watch.begin("saving")
         found.save(run)
