@@ -14,6 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import psidebug
 from psidebug.diagnosis import repairs
+from psidebug.diagnosis.either_set import Weighed
 from psidebug.diagnosis.repairs import (
     AS_GIVEN,
     LEFT_OUT,
@@ -231,7 +232,7 @@ def test_test_rows_alone_are_judged_in_every_fold_also_where_no_label_is_doubted
     rows: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By all test rows some labels are in doubt, by two thirds of them none."""
-    monkeypatch.setattr(repairs, "compete", lambda *contest: [])
+    monkeypatch.setattr(repairs, "weighed", lambda *_, **__: Weighed())
     task = Task.of(LogisticRegression(), *rows.four, seed=0)
     posterior = np.full((len(rows.given), 2), 0.4)
     posterior[np.arange(len(rows.given)), rows.given] = 0.6

@@ -27,13 +27,11 @@ import numpy.typing as npt
 from psidebug import policy
 from psidebug.changes import NOTHING, Change, Drop, InTurn, Join, Relabel, Weigh
 from psidebug.diagnosis.as_findings import posterior_of
+from psidebug.diagnosis.either_set import Weighed, weighed
 from psidebug.diagnosis.repair import enough_evidence
 from psidebug.diagnosis.some_rows import tested_by
 from psidebug.errors import LearnerFailed
-from psidebug.evidence.compete import compete
-from psidebug.evidence.contest import Contest
 from psidebug.evidence.held_out import Folds
-from psidebug.evidence.predictors import Predictors
 from psidebug.findings.effects import ErrorRate, Mask, PairedErrors
 from psidebug.findings.findings import FoundRepair, LabelFindings
 from psidebug.margins import is_wrong, log_losses
@@ -164,10 +162,10 @@ def _cross_fitted(
         apart, others = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
         known = tested_by(task, others)
         enough = doubts and enough_evidence(known)
-        hypotheses = (
-            compete(Contest.of(known, Predictors.of(known, Trainer(known)), stated), None, unwatched) if enough else []
-        )
-        believed = Believed.by(posterior_of(task, hypotheses), task.train.codes)
+        found = Weighed()
+        if enough:
+            found = weighed(known, trainer.beside(known), None, stated, unwatched, labels_only=True)
+        believed = Believed.by(posterior_of(task, found.hypotheses), task.train.codes)
         changes = changes_of(task, believed, others)
         if doubts and not enough:  # what was learned from all test rows cannot be learned from these
             failed |= {RELABELLED, WEIGHTED, LEFT_OUT, WITH_TEST, TEST_ALONE}
