@@ -342,7 +342,7 @@ def test_the_curve_marks_the_number_that_is_corrected(planted: Planted) -> None:
 
 def test_a_figure_without_data_is_left_out_with_its_link(planted: Planted) -> None:
     """Three test points suffice for a curve of one point."""
-    summary = summarise(hostile(planted))
+    summary = summarise(hostile(planted).with_proof)
     assert summary.curve is not None
     short = summary.curve | {"points": summary.curve["points"][:1]}
     bare = {"cells": [], **{name: each for name, each in summary.confusion.items() if name != "cells"}}

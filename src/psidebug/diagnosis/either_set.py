@@ -65,15 +65,23 @@ class Weighed:
     causes: tuple[FoundCause, ...] = ()
 
 
-def weighed(
+def weighed(task: Task, trainer: Trainer, effects: Floats | None, stated: Floats | None, tick: Tick, *,
+            seen: Collection[FoundCause] = (), labels_only: bool = False) -> Weighed:  # fmt: skip
+    """What is believed of the labels of all rows; see :func:`_weighed`."""
+    found = _weighed(task, trainer, effects, stated, tick, seen=seen, labels_only=labels_only)
+    of_test = None if found.of_test is None else found.of_test.finished
+    return replace(found, hypotheses=tuple(each.finished for each in found.hypotheses), of_test=of_test)
+
+
+def _weighed(
     task: Task,
     trainer: Trainer,
     effects: Floats | None,
     stated: Floats | None,
     tick: Tick,
     *,
-    seen: Collection[FoundCause] = (),
-    labels_only: bool = False,
+    seen: Collection[FoundCause],
+    labels_only: bool,
 ) -> Weighed:
     """The contest about training labels, and, unless ``labels_only``, against what else explains the same.
 
@@ -86,13 +94,14 @@ def weighed(
         once = trainer.after(Drop(copied[0].own_rows))
         fewer = [None if each is None else each[rows] for each in (effects, stated)]
         others = [each for each in seen if each.cause != "duplicates"]
-        found_once = weighed(once, Trainer(once), fewer[0], fewer[1], tick, seen=others)
+        found_once = _weighed(
+            once, trainer.beside(once), fewer[0], fewer[1], tick, seen=others, labels_only=labels_only
+        )
         return replace(found_once, hypotheses=tuple(of_all_rows(each, task, rows) for each in found_once.hypotheses))
     if (drawn := weighed_rows(task)) is not None:
         part = task.drawn(drawn)
         fewer = [None if each is None else each[drawn] for each in (effects, stated)]
-        beside = trainer.beside(part)
-        found_some = weighed(part, beside, fewer[0], fewer[1], tick, seen=seen, labels_only=labels_only)
+        found_some = _weighed(part, trainer.beside(part), fewer[0], fewer[1], tick, seen=seen, labels_only=labels_only)
         return replace(found_some, hypotheses=of_all(found_some.hypotheses[:MOST_EXTENDED], drawn, task, stated))
     everyone = Predictors.of(task, trainer)
     contest = Contest.of(task, everyone, stated)

@@ -54,6 +54,11 @@ class Hypothesis:
     """The answers of annotators, where the posterior is by them."""
 
     @property
+    def finished(self) -> Hypothesis:
+        """Without what it takes to speak of further rows: models, and all rows that they were asked about."""
+        return replace(self, calibrated=replace(self.calibrated, elsewhere=()), beliefs=())
+
+    @property
     def surplus(self) -> float:
         """What it gains beyond its charge."""
         return self.evidence - self.charge

@@ -78,9 +78,13 @@ def _too_large(table: Table) -> Iterator[tuple[str | int, int, float]]:
 
 def _beyond(values: npt.NDArray[Any]) -> list[tuple[int, float]]:
     """Place and size of the first finite number that is too large, if there is one."""
-    if values.dtype.kind != "f":
+    if values.dtype.kind != "f" or not values.size:
         return []
-    found = np.flatnonzero((np.abs(values) > LARGEST) & np.isfinite(values))[:1]
+    ends = float(np.fmin.reduce(values, axis=None)), float(np.fmax.reduce(values, axis=None))
+    if not max(map(abs, ends)) > LARGEST:  # nothing of the size of the table is made for that
+        return []
+    wide = values.astype(np.float64, copy=False)
+    found = np.flatnonzero((np.abs(wide) > LARGEST) & np.isfinite(wide))[:1]
     return [(int(at), float(values[at])) for at in found]
 
 
