@@ -33,7 +33,7 @@ TREES = 150
 (decision 18)."""
 OUT_OF_BAG = 1.0 / np.e
 """The share of trees that have not drawn a row."""
-LEAST_TREES, MOST_ASKED = 15, 10_000_000
+LEAST_TREES, MOST_ASKED = 10, 4_000_000
 """Where rows are many, fewer trees speak of those that none has drawn: rows × trees are limited, as long as there are
 so many trees."""
 MOST_COUNTS = 2**22

@@ -13,7 +13,6 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import log_softmax
 from sklearn.linear_model import LogisticRegression
 
 from psidebug import policy
@@ -225,7 +224,9 @@ def leave_one_out(model: LogisticRegression, lesson: Lesson, task: Task) -> Floa
 
 def log_probabilities(scores: Floats) -> Floats:
     """Logarithms of the softmax, none below that of ``LEAST_PROBABILITY``."""
-    return np.asarray(np.maximum(log_softmax(scores, axis=1), float(np.log(policy.LEAST_PROBABILITY))))
+    least = scores - scores.max(axis=1, keepdims=True)
+    least -= np.log(np.exp(least).sum(axis=1, keepdims=True))
+    return np.maximum(least, float(np.log(policy.LEAST_PROBABILITY)), out=least)
 
 
 def few(rows: Rows, seed: int) -> Rows:
