@@ -226,7 +226,7 @@ def log_probabilities(scores: Floats) -> Floats:
     """Logarithms of the softmax, none below that of ``LEAST_PROBABILITY``."""
     least = scores - scores.max(axis=1, keepdims=True)
     least -= np.log(np.exp(least).sum(axis=1, keepdims=True))
-    return np.maximum(least, float(np.log(policy.LEAST_PROBABILITY)), out=least)
+    return np.asarray(np.maximum(least, float(np.log(policy.LEAST_PROBABILITY)), out=least))
 
 
 def few(rows: Rows, seed: int) -> Rows:
