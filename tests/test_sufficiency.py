@@ -13,9 +13,11 @@ from sklearn.linear_model import LogisticRegression
 from psidebug.diagnosis.named_options import graybox_of
 from psidebug.errors import InvalidSymptom, UnknownOption
 from psidebug.graybox.protocol import GrayBox
+from psidebug.inference.linear import LinearSymptom
+from psidebug.inference.tilted_prior import tilt_at
 from psidebug.priors import Prior, noise
 from psidebug.program.distributions import Labels
-from psidebug.sufficiency import _cheapest, group_sufficiency, sufficiency
+from psidebug.sufficiency import _by_saddle_point, _cheapest, group_sufficiency, sufficiency
 from psidebug.symptoms import Symptom, at_least, log_loss_above_boundary, misclassified
 from psidebug.task.task import Task
 
@@ -175,6 +177,22 @@ def test_ps_of_a_group_among_very_many_labels_is_nearly_exact(
     near = group_sufficiency(box, prior, symptom, groups, 1 - task.train.codes)
     assert 0.05 < min(each for each in exact if each > 0) < max(exact)
     np.testing.assert_allclose(near, exact, atol=0.02)
+
+
+def test_a_group_that_alone_removes_the_symptom_has_ps_near_one() -> None:
+    """Its effect is beyond the threshold, and all others together are expected to take some of it away."""
+    rng = np.random.default_rng(0)
+    prior = noise(np.zeros(400, dtype=np.intp), 2, 0.05)
+    effects = np.zeros((400, 2))
+    effects[:, 1] = rng.normal(-0.3, 1.0, 400)
+    effects[:30, 1] = 1.0
+    symptom = LinearSymptom(prior, effects, 20.0)
+    rest = Prior(prior.given[30:], prior.moves[30:])
+    near = _by_saddle_point(rest, effects[30:], symptom.threshold, 30.0)
+    plain = tilt_at(LinearSymptom(rest, effects[30:], 1.0), 0.0)
+    assert plain.mean < symptom.threshold - 30.0 + 10.0
+    assert near > 0.99
+    assert _by_saddle_point(rest, effects[30:] - 0.5, symptom.threshold, 20.5) > 0.9
 
 
 def test_a_guilty_group_is_more_sufficient_than_any_of_its_labels(large: tuple[Task, GrayBox, Prior]) -> None:

@@ -6,6 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import psidebug
 from psidebug.errors import UnknownOption
@@ -171,3 +174,13 @@ def test_inverted_labels_are_not_acquitted(side: Any) -> None:
     assert "most labels of one set contradict those of the other" in found.verdict
     assert "not to blame" not in found.verdict
     assert unchanged(found, rows)
+
+
+def test_a_code_that_the_learner_could_not_take_as_missing_is_still_told() -> None:
+    rng = np.random.default_rng(21)
+    X = rng.normal(size=(2_100, 4))
+    y = (X[:, 0] + X[:, 1] + 0.5 * rng.normal(size=2_100) > 0).astype(int)
+    X[:1_500][rng.random(1_500) < 0.05, 0] = -999.0
+    model = make_pipeline(StandardScaler(), LogisticRegression())
+    found = psidebug.debug(model, X[:1_500], y[:1_500], X[1_500:], y[1_500:], rng=0)
+    assert "missing_code" in {each.cause for each in found.found.causes}

@@ -79,6 +79,9 @@ def test_what_does_not_go_together_is_refused(folder: Path) -> None:
     ran = psi(*DEBUG, "--full", "--effort", "rank", folder=folder)
     assert ran.code == 2
     assert "--full and --effort rank do not go together" in " ".join(ran.err.split())
+    ran = psi(*DEBUG, "--fail-above", "3", "--effort", "rank", folder=folder)
+    assert ran.code == 2
+    assert "--effort rank proves none" in " ".join(ran.err.split())
     ran = psi(*DEBUG, "--effort", "much", folder=folder)
     assert ran.code == 2
     assert all(each in ran.err for each in ("rank", "decide", "prove"))

@@ -19,7 +19,7 @@ from psidebug.evidence import drawn as drawing
 from psidebug.evidence.belief import Labels, mean_posterior
 from psidebug.evidence.compete import compete
 from psidebug.evidence.contest import Contest
-from psidebug.evidence.drawn import drawn_rows, of_all
+from psidebug.evidence.drawn import drawn_rows, of_all, weighed_rows
 from psidebug.evidence.predictors import Predictors
 from psidebug.task.task import Task
 from psidebug.training.trainer import Trainer
@@ -130,3 +130,21 @@ def test_labels_that_a_person_has_settled_stay_in_rows_that_were_not_weighed(mon
     np.testing.assert_array_equal(found.p_wrong[settled], 0.0)
     stated = psidebug.debug(learner(LogisticRegression()), X, y, X_test, y_test, prior=np.where(bad, 0.5, 0.01), rng=0)
     assert (stated.p_wrong[bad] > 0.5).mean() > 0.7
+
+
+def test_where_most_classes_are_rare_rows_are_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All rows of rare classes are in, so that more are drawn than are weighed; that is not drawn from again."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 12, 900)
+    y[:480] = 0
+    centres = 3.0 * rng.normal(size=(12, 6))
+    tests = rng.integers(0, 12, 240)
+    X, X_test = centres[y] + rng.normal(size=(900, 6)), centres[tests] + rng.normal(size=(240, 6))
+    for rare, count in ((0.2, None), (2.0, 900)):
+        monkeypatch.setattr(drawing, "RARE", rare)
+        monkeypatch.setattr(drawing, "MOST_WEIGHED", 400)
+        task = Task.of(GaussianNB(), X, y, X_test, tests)
+        weighed = weighed_rows(task)
+        assert weighed is None if count == 900 else weighed is not None and 400 < len(weighed) < 900
+        found = psidebug.debug(GaussianNB(), X, y, X_test, tests, check_fidelity=False)
+        assert found.p_wrong.shape == (900,)

@@ -11,7 +11,7 @@ from psidebug.checks.check import Check
 from psidebug.checks.classes import shares, spellings
 from psidebug.checks.date_texts import date_texts
 from psidebug.checks.outside import outside
-from psidebug.checks.pairs import pairs_of
+from psidebug.checks.pairs import Pairs
 from psidebug.checks.rows import contradictions, equal_rows, overlap
 from psidebug.checks.useless import constants, ids
 from psidebug.task.data import Data
@@ -22,7 +22,7 @@ __all__ = ["Check", "checks_of"]
 def checks_of(data: Data) -> tuple[Check, ...]:
     """What was seen, the most important first, and no more than a person reads."""
     train, test = data.train.features, data.test.features
-    pairs = list(pairs_of(train, test))
+    pairs = Pairs(train, test)
     rows = equal_rows(train, test, pairs)
     seen = (
         overlap(rows),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ Outside = tuple[str, float, str]
 """The name of a column, the share of its test values, and where they are."""
 
 
-def outside(data: Data, pairs: Sequence[Pair]) -> Check | None:
+def outside(data: Data, pairs: Iterable[Pair]) -> Check | None:
     """Columns of which most test values are outside of the range, or the categories, of training."""
     if min(len(data.train), len(data.test)) < policy.LEAST_ROWS_CHECKED:
         return None
@@ -36,7 +36,7 @@ def outside(data: Data, pairs: Sequence[Pair]) -> Check | None:
     )
 
 
-def _dense(pairs: Sequence[Pair]) -> Iterator[Outside]:
+def _dense(pairs: Iterable[Pair]) -> Iterator[Outside]:
     for pair in pairs:
         if pair.distinct is not None:
             if 0 < pair.distinct <= policy.MOST_VALUES:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import narwhals as nw
@@ -21,6 +22,8 @@ from psidebug.task.tables import Table, is_frame, is_missing
 Values = npt.NDArray[Any]
 BLOCK = 32
 """Columns of a matrix that are laid out one after the other at a time: a column of a matrix is slow to read."""
+MOST_KEPT = 2**26
+"""Bytes of a matrix up to which its columns are kept one by one, and of those that are taken out together."""
 NOT_ARROW = (pa.ArrowException, TypeError, ValueError, OverflowError, NotImplementedError)
 """What is raised where Arrow cannot hold the values."""
 
@@ -46,6 +49,23 @@ class Pair:
         return self.distinct is None
 
 
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """The columns of two tables, to be looked at more than once; those of a large matrix are not kept meanwhile."""
+
+    train: Table
+    test: Table
+
+    def __iter__(self) -> Iterator[Pair]:
+        if isinstance(self.train, np.ndarray) and self.train.nbytes > MOST_KEPT:
+            return pairs_of(self.train, self.test)
+        return iter(self._kept)
+
+    @cached_property
+    def _kept(self) -> list[Pair]:
+        return list(pairs_of(self.train, self.test))
+
+
 def pairs_of(train: Table, test: Table) -> Iterator[Pair]:
     """The columns, in their order; texts are one column, and a sparse matrix has none."""
     if sp.issparse(train):
@@ -59,8 +79,9 @@ def pairs_of(train: Table, test: Table) -> Iterator[Pair]:
     if matrices[0].ndim == 1:
         yield _pair("text", *matrices)
         return
-    for start in range(0, matrices[0].shape[1], BLOCK):
-        blocks = (np.ascontiguousarray(each[:, start : start + BLOCK].T) for each in matrices)
+    width = max(1, min(BLOCK, MOST_KEPT // max(matrices[0][:, :1].nbytes, 1)))
+    for start in range(0, matrices[0].shape[1], width):
+        blocks = (np.ascontiguousarray(each[:, start : start + width].T) for each in matrices)
         for place, (one, other) in enumerate(zip(*blocks, strict=True), start=start):
             yield _pair(f"x{place}", one, other)
 

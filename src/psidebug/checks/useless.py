@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ WORDS_OF_AN_ID = 1.5
 """Values of more words than this, on average, may be texts to some learner."""
 
 
-def ids(data: Data, pairs: Sequence[Pair]) -> Check | None:
+def ids(data: Data, pairs: Iterable[Pair]) -> Check | None:
     """Columns that number or name the rows; the only column of texts is what it has to be."""
     if len(data.train.features.shape) == 1:
         return None
@@ -35,9 +35,10 @@ def ids(data: Data, pairs: Sequence[Pair]) -> Check | None:
     )
 
 
-def constants(data: Data, pairs: Sequence[Pair]) -> Check | None:
+def constants(data: Data, pairs: Iterable[Pair]) -> Check | None:
     """Columns that have one value, but not those of pixels and the like: a wide matrix without names has them."""
-    wide = not is_frame(data.train.features) and len(pairs) > policy.PIXELS
+    features = data.train.features
+    wide = not is_frame(features) and len(features.shape) == 2 and features.shape[1] > policy.PIXELS
     if wide or len(data.train) < policy.LEAST_ROWS_CHECKED:
         return None
     found = [pair.name for pair in pairs if _one_value(pair)]

@@ -144,6 +144,8 @@ def debug(
         raise click.UsageError("--model and --learner do not go together: give one of them.")
     if full and effort != "prove" and _typed("effort"):
         raise click.UsageError(f"--full and --effort {effort} do not go together: give one of them.")
+    if fail_above is not None and effort == "rank" and not full:
+        raise click.UsageError("--fail-above counts labels that are proved wrong, and --effort rank proves none.")
     given = None if model is None else _loaded(output, model, trust_pickle)
     roles = Roles(label, id_, text, image, ignore)
     options = {"rounds": rounds, "causes": causes, "effort": "prove" if full else effort}

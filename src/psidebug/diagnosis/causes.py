@@ -24,7 +24,7 @@ from psidebug.causes.duplicates import row_keys
 from psidebug.changes import Change, Drop, Relabel, Rescale, Swap, Weigh
 from psidebug.diagnosis.controls import control_of
 from psidebug.diagnosis.proof import Prover
-from psidebug.errors import LearnerFailed
+from psidebug.errors import LearnerFailed, MissingValues
 from psidebug.evidence.drawn import MOST_LOOKED_AT, drawn_rows
 from psidebug.findings.effects import Verification
 from psidebug.findings.findings import FoundCause
@@ -175,7 +175,7 @@ def best_that_trains(prover: Prover, changes: Sequence[Change]) -> tuple[Change 
     """Of the changes that the learner can be trained on, the one that gains most."""
     tried: list[tuple[Change, Verification]] = []
     for each in changes:
-        with suppress(LearnerFailed):
+        with suppress(LearnerFailed, MissingValues):  # a code made missing, where the learner takes no missing values
             tried.append((each, prover.verify(each)))
     return max(tried, key=lambda each: each[1].gain, default=(None, None))
 

@@ -173,6 +173,8 @@ class Diagnosis(Answers):
         # test rows whose labels may be wrong judge no repair
         if self.nothing_to_debug or not self.found.explanations or self.found.repairs or reviewed or lying:
             return self.found.repairs
+        if self._proof.session is None:  # of a loaded diagnosis without its learner: they were not measured
+            return ()
         stated = stated_prior(self.spec.prior, self.task)
         moves = None if stated is None else stated.moves
         with self._proof.watch.watching("repairs"), one_blas_thread():
@@ -350,6 +352,7 @@ class Diagnosis(Answers):
         """
         if self.live is None or not self.hypotheses:
             why = "the test set is too small" if self.run is None else "it was loaded; diagnose_again takes such labels"
+            why = 'labels were only ranked; use effort="decide"' if self.spec.effort == "rank" else why
             raise UnknownOption(f"this diagnosis has no evidence that could be ranked anew: {why}.")
         task, session = self.task, self.live
         known = np.full(len(task.train), -1, dtype=np.intp) if session.known is None else session.known.copy()

@@ -65,15 +65,42 @@ class Weighed:
     causes: tuple[FoundCause, ...] = ()
 
 
-def weighed(task: Task, trainer: Trainer, effects: Floats | None, stated: Floats | None, tick: Tick, *,
-            seen: Collection[FoundCause] = (), labels_only: bool = False) -> Weighed:  # fmt: skip
-    """What is believed of the labels of all rows; see :func:`_weighed`."""
-    found = _weighed(task, trainer, effects, stated, tick, seen=seen, labels_only=labels_only)
+def weighed(
+    task: Task,
+    trainer: Trainer,
+    effects: Floats | None,
+    stated: Floats | None,
+    tick: Tick,
+    *,
+    seen: Collection[FoundCause] = (),
+    labels_only: bool = False,
+) -> Weighed:
+    """The contest about training labels, and, unless ``labels_only``, against what else explains the same.
+
+    ``seen`` are causes that were accepted. Copies of rows are left out: they predict each other, and make shares and
+    test labels look odd. Of very many rows a part is weighed.
+    """
+    changed = {each.column for each in seen if each.column is not None}
+    copied = duplicates.claims(task.data, changed) if any(each.cause == "duplicates" for each in seen) else []
+    if copied:
+        rows = np.setdiff1d(np.arange(len(task.train)), copied[0].own_rows)
+        once = trainer.after(Drop(copied[0].own_rows))
+        fewer = [None if each is None else each[rows] for each in (effects, stated)]
+        others = [each for each in seen if each.cause != "duplicates"]
+        found = weighed(once, trainer.beside(once), fewer[0], fewer[1], tick, seen=others, labels_only=labels_only)
+        return replace(found, hypotheses=tuple(of_all_rows(each, task, rows) for each in found.hypotheses))
+    if (drawn := weighed_rows(task)) is None:
+        found = _contested(task, trainer, effects, stated, tick, seen=seen, labels_only=labels_only)
+    else:
+        part = task.drawn(drawn)
+        fewer = [None if each is None else each[drawn] for each in (effects, stated)]
+        found = _contested(part, trainer.beside(part), fewer[0], fewer[1], tick, seen=seen, labels_only=labels_only)
+        found = replace(found, hypotheses=of_all(found.hypotheses[:MOST_EXTENDED], drawn, task, stated))
     of_test = None if found.of_test is None else found.of_test.finished
     return replace(found, hypotheses=tuple(each.finished for each in found.hypotheses), of_test=of_test)
 
 
-def _weighed(
+def _contested(
     task: Task,
     trainer: Trainer,
     effects: Floats | None,
@@ -83,26 +110,8 @@ def _weighed(
     seen: Collection[FoundCause],
     labels_only: bool,
 ) -> Weighed:
-    """The contest about training labels, and, unless ``labels_only``, against what else explains the same.
-
-    ``seen`` are causes that were accepted. Copies of rows are left out: they predict each other, and make shares and
-    test labels look odd.
-    """
+    """By all of these rows."""
     changed = {each.column for each in seen if each.column is not None}
-    if any(each.cause == "duplicates" for each in seen) and (copied := duplicates.claims(task.data, changed)):
-        rows = np.setdiff1d(np.arange(len(task.train)), copied[0].own_rows)
-        once = trainer.after(Drop(copied[0].own_rows))
-        fewer = [None if each is None else each[rows] for each in (effects, stated)]
-        others = [each for each in seen if each.cause != "duplicates"]
-        found_once = _weighed(
-            once, trainer.beside(once), fewer[0], fewer[1], tick, seen=others, labels_only=labels_only
-        )
-        return replace(found_once, hypotheses=tuple(of_all_rows(each, task, rows) for each in found_once.hypotheses))
-    if (drawn := weighed_rows(task)) is not None:
-        part = task.drawn(drawn)
-        fewer = [None if each is None else each[drawn] for each in (effects, stated)]
-        found_some = _weighed(part, trainer.beside(part), fewer[0], fewer[1], tick, seen=seen, labels_only=labels_only)
-        return replace(found_some, hypotheses=of_all(found_some.hypotheses[:MOST_EXTENDED], drawn, task, stated))
     everyone = Predictors.of(task, trainer)
     contest = Contest.of(task, everyone, stated)
     if labels_only:

@@ -47,7 +47,8 @@ def weighed_rows(task: Task) -> Rows | None:
     """The training rows that hypotheses are weighed by; None if all are, as where annotators have answered."""
     if len(task.train) <= MOST_WEIGHED or task.data.annotations is not None:
         return None
-    return drawn_rows(task.data, MOST_WEIGHED, task.seed)
+    drawn = drawn_rows(task.data, MOST_WEIGHED, task.seed)
+    return drawn if len(drawn) < len(task.train) else None  # where all classes are rare, all rows are drawn
 
 
 def of_all(hypotheses: Sequence[Hypothesis], drawn: Rows, task: Task, stated: Floats | None) -> tuple[Hypothesis, ...]:

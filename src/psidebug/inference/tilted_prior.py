@@ -7,14 +7,13 @@ T ≥ M becomes ordinary.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from scipy.special import expit
 from scipy.stats import norm
 
-from psidebug.errors import NoWorldWithout
 from psidebug.inference.linear import LinearSymptom
 from psidebug.priors import Floats, over_alternatives
 
@@ -74,19 +73,20 @@ def tilt_at(symptom: LinearSymptom, rate: float) -> Tilt:
     )
 
 
-def saddle_point(symptom: LinearSymptom, *, tolerance: float = 0.05) -> Tilt:
+def saddle_point(symptom: LinearSymptom, *, at: float | None = None, tolerance: float = 0.05) -> Tilt:
     """The tilt with K'(λ) = M, to within ``tolerance`` standard deviations of T; λ = 0 if the prior expects more.
 
+    ``at`` is another value than the threshold in the place of M.
     Newton's method, kept inside a bracket by bisection. Every λ > 0 gives exact tails, so the tolerance costs nothing.
     Where M is nearly the largest possible sum, λ stops once every label is certain.
     """
-    current = tilt_at(symptom, 0.0)
-    if current.mean >= symptom.threshold:
+    current, wanted = tilt_at(symptom, 0.0), symptom.threshold if at is None else at
+    if current.mean >= wanted:
         return current
     steepest = 40.0 / float(np.abs(symptom.moves).min(where=symptom.moves != 0, initial=np.inf))
     low, high = 0.0, np.inf
     for _ in range(200):
-        gap = symptom.threshold - current.mean
+        gap = wanted - current.mean
         if abs(gap) <= tolerance * current.deviation or (gap > 0 and current.rate >= steepest):
             break
         low, high = (current.rate, high) if gap > 0 else (low, current.rate)
@@ -111,10 +111,9 @@ def log_tail(symptom: LinearSymptom, at: float) -> float:
     ahead = (at - plain.mean) / plain.deviation if plain.deviation > 0 else np.inf * np.sign(at - plain.mean)
     if ahead < 0.1:
         return float(norm.logsf(ahead))
-    try:
-        tilt = saddle_point(replace(symptom, threshold=at), tolerance=1e-3)
-    except NoWorldWithout:
+    if at > symptom.most + symptom.rounding:
         return -np.inf
+    tilt = saddle_point(symptom, at=at, tolerance=1e-3)
     w = float(np.sqrt(max(2.0 * (tilt.rate * at - tilt.log_norm), 1e-300)))
     u = tilt.rate * tilt.deviation
     # φ(w) is taken out: both parts underflow together
