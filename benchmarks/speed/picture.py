@@ -33,7 +33,7 @@ def figure_of(results: Results) -> Any:
     for axis, (learner, words) in zip(axes, LEARNER_WORDS.items(), strict=True):
         usual = [case for case in results.cases if case.usual and case.learner == learner]
         for name, style in STYLES.items():
-            points = [(case.rows, spent) for case in usual if (spent := results.value(case, name))]
+            points = sorted((case.rows, spent) for case in usual if (spent := results.value(case, name)))
             if points:
                 (line,) = axis.plot(*zip(*points, strict=True), **({"lw": 1.2, "ms": 5} | style), label=name)
                 shown.setdefault(name, line)
