@@ -102,11 +102,7 @@ def show_next(console: Console, found: Answers, *, run: Path, report: Path | Non
     steps = [] if found.nothing_to_debug else [(f"psi review {place}", f"look at the {looked_at} in a browser")]
     if report is None:
         proves = found.correction is not None and not found.found.repairs
-        shown = (
-            "prove it whole: the error after each repair, controls, a page for others"
-            if proves
-            else "show it to others"
-        )
+        shown = "the whole proof, as a page" if proves else "show it to others"
         steps.insert(0, (f"psi report {place} -o report.html", shown))
     changes = [(each.cause, each.change) for each in found.found.causes if not isinstance(each.change, Blank)]
     for cause, test in dict.fromkeys((cause, each.of_test) for cause, each in changes if each is not None):
