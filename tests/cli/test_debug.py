@@ -25,10 +25,11 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_info
 
 from psidebug.cli.debug import fixed_like
-from psidebug.cli.options import allowed, few_threads
+from psidebug.cli.options import allowed
 from psidebug.report import summarise, views
 from psidebug.report.pictures import picture_of_array
 from psidebug.store import load_run
+from psidebug.threads import few_threads
 from tests.cli.folder import PSI, Ran, people, psi, spoiled, write_csv
 from tests.cli.json_page import KEYS
 

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from psidebug.cli.of_tests import apply_tests
-from psidebug.cli.options import allowed, command, few_threads, file_option, run_argument, tests_option, top_option
+from psidebug.cli.options import allowed, command, file_option, run_argument, tests_option, top_option
 from psidebug.cli.output import Output
 from psidebug.cli.settings import FlagOnly
 from psidebug.cli.tables import counted, show_table, wrote
+from psidebug.threads import few_threads
 
 if TYPE_CHECKING:
     from psidebug.findings.effects import Controls, Verification

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from psidebug.cli.options import allowed, command, few_threads, file_option, seed_option
+from psidebug.cli.options import allowed, command, file_option, seed_option
 from psidebug.cli.output import Output
 from psidebug.cli.settings import FlagOnly, PlaceToWrite
 from psidebug.errors import OutputError, PsiError
+from psidebug.threads import few_threads
 
 if TYPE_CHECKING:
     from psidebug.diagnosis.diagnosis import Diagnosis

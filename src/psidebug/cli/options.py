@@ -29,7 +29,6 @@ from __future__ import annotations
 import functools
 import traceback
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -135,21 +134,3 @@ seed_option = click.option(
 def allowed(fail_above: float, rows: int) -> float:
     """The number of wrong labels that ``--fail-above`` lets pass: below 1 it is a share of the rows."""
     return fail_above * rows if fail_above < 1 else fail_above
-
-
-WORTH_THREADS = 50_000
-"""Training rows from which several threads for one fit are worth it.
-
-Boosted trees of scikit-learn, 1,500 rows, two cores with other work on them: 3.3 s a fit with two threads, 0.1 s with
-one; 15,000 rows: 26 s and 0.3 s.
-"""
-
-
-def few_threads(rows: int) -> AbstractContextManager[object]:
-    """One thread for the loops of trees while there are few rows; as many as the library likes for many."""
-    from threadpoolctl import threadpool_limits
-
-    limits: AbstractContextManager[object] = threadpool_limits(
-        limits=1 if rows < WORTH_THREADS else None, user_api="openmp"
-    )
-    return limits

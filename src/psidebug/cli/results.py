@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from psidebug.cli.options import command, few_threads, file_option, run_argument, tests_option, top_option
+from psidebug.cli.options import command, file_option, run_argument, tests_option, top_option
 from psidebug.cli.output import Output
 from psidebug.cli.tables import counted, number, one_line, records, send, show_causes, show_table, show_tests, wrote
+from psidebug.threads import few_threads
 
 if TYPE_CHECKING:
     from psidebug.store import Run

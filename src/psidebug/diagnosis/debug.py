@@ -20,6 +20,7 @@ from psidebug.spec import Effort, Spec, StatedPrior
 from psidebug.sufficiency import Engine
 from psidebug.symptoms import Symptom
 from psidebug.task.task import Task
+from psidebug.threads import few_threads
 from psidebug.timings import staged, stopwatch
 from psidebug.training.trainer import one_blas_thread
 
@@ -128,7 +129,7 @@ def debug(
     seed = int(rng_of(rng).integers(2**31))
     watch, tick = stopwatch(), staged(progress or unwatched)
     begun, show = watch.fits, getattr(progress, "first_suspects", None)
-    with watch.watching("checking"):
+    with watch.watching("checking"), few_threads(len(y_train) if hasattr(y_train, "__len__") else 0):
         tick("checking", 0, 1)
         with one_blas_thread():
             task = Task.of(
