@@ -62,14 +62,10 @@ class Belief:
 def mean_posterior(beliefs: Sequence[Belief], logs: Sequence[Floats], look: Floats | None, labels: Labels) -> Floats:
     """The mean of W by several beliefs, each with its own log P; labels that nobody doubts have W = 1."""
     size = logs[0].shape[1]
-    if beliefs:
-        made = np.mean([each.posterior(own, look, labels) for each, own in zip(beliefs, logs, strict=True)], axis=0)
-    certain = np.eye(size)[labels.codes]
-    if not beliefs:
-        return certain
+    made = np.mean([each.posterior(own, look, labels) for each, own in zip(beliefs, logs, strict=True)], axis=0)
     if labels.possible is not None:
         sure = labels.possible.sum(axis=1) <= 1
-        made[sure] = certain[sure]
+        made[sure] = np.eye(size)[labels.codes[sure]]
     if labels.known is not None:
         settled = labels.known >= 0
         made[settled] = np.eye(size)[labels.known[settled]]
