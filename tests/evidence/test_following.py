@@ -183,14 +183,14 @@ def test_it_stays_only_where_test_labels_gain_by_it(monkeypatch: pytest.MonkeyPa
     first = scattered(contest)
     best, _ = scattered_jointly(contest, first)
     assert best.follow is not None
-    again = with_repaired_labels(contest, best, first)
+    again = with_repaired_labels(contest, best)
     assert ON_REPAIRED in again.calibrated.names
     lies = [np.log(np.where(np.eye(2)[each.codes] == 1, 0.001, 0.999)) for each in (task.train, task.test)]
     nothing = LabelPredictions(ON_REPAIRED, lies[0], lies[1])
     monkeypatch.setattr(Predictors, "predict_from_repaired", lambda *_: nothing)
-    assert with_repaired_labels(contest, best, first) is best
+    assert with_repaired_labels(contest, best) is best
     monkeypatch.setattr(Predictors, "predict_from_repaired", lambda *_: None)
-    assert with_repaired_labels(contest, best, first) is best
+    assert with_repaired_labels(contest, best) is best
 
 
 def test_a_learner_without_weights_is_not_asked_again() -> None:

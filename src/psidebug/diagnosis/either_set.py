@@ -25,7 +25,7 @@ from psidebug.diagnosis.some_rows import in_shares_of_training, of_all_rows, of_
 from psidebug.errors import LearnerFailed
 from psidebug.evidence.calibration import chance
 from psidebug.evidence.compete import compared, compete
-from psidebug.evidence.contest import Contest, scattered, with_repaired_labels
+from psidebug.evidence.contest import Contest, with_repaired_labels
 from psidebug.evidence.drawn import of_all, weighed_rows
 from psidebug.evidence.held_out import Rows
 from psidebug.evidence.hypotheses import Hypothesis
@@ -184,7 +184,7 @@ def _either_set(
     if of_test.surplus < policy.LEAST_OF_TEST or (accused and _training_rather(everyone, hypotheses[0], of_test)):
         return tuple(hypotheses), None, False
     vetoed = accused and _gain_on_validation(task, trainer, hypotheses[0]) < 0
-    of_test = with_repaired_labels(exchanged, of_test, scattered(exchanged))
+    of_test = with_repaired_labels(exchanged, of_test)
     return (_none_wrong(task, hypotheses[0]),), of_test, vetoed
 
 

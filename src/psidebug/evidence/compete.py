@@ -38,7 +38,7 @@ def compete(contest: Contest, effects: Floats | None, tick: Tick) -> list[Hypoth
     the slices that promise most.
     """
     hypotheses = compared(contest, effects, tick)
-    hypotheses[0] = with_repaired_labels(contest, hypotheses[0], scattered(contest))
+    hypotheses[0] = with_repaired_labels(contest, hypotheses[0])
     if (answers := contest.task.data.annotations) is not None:
         hypotheses[0] = _with_answers(contest, hypotheses[0], answers)
     return hypotheses

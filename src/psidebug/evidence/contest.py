@@ -146,7 +146,7 @@ def scattered_jointly(
     return hypothesis, bar
 
 
-def with_repaired_labels(contest: Contest, best: Hypothesis, by_test_labels: Hypothesis) -> Hypothesis:
+def with_repaired_labels(contest: Contest, best: Hypothesis) -> Hypothesis:
     """Scattered errors that follow the look of their row, with one more predictor: the learner on repaired labels.
 
     The user's learner has learned to repeat such errors; trained on the likeliest labels instead, each with the
@@ -155,7 +155,7 @@ def with_repaired_labels(contest: Contest, best: Hypothesis, by_test_labels: Hyp
     """
     if best.slices or best.follow is None:
         return best
-    test_codes, folds = contest.task.test.codes, contest.predictors.folds.test
+    test_codes, folds, by_test_labels = contest.task.test.codes, contest.predictors.folds.test, scattered(contest)
     kept, reached = list(contest.predictions), held_out_log_likelihood(contest.predictions, test_codes, folds)
     for _ in range(policy.ASKED_AGAIN):
         again = contest.predictors.predict_from_repaired(by_test_labels.posterior)
