@@ -63,7 +63,8 @@ def stationarity(objective: Objective, design: DesignMatrix, probabilities: Floa
     if not excess.any():
         return Stationarity(size, 0.0)
     spread = np.sqrt(design.squares(objective.residuals(probabilities, labels) ** 2))
-    return Stationarity(size, float((gradient[excess] / np.maximum(spread[excess], 1e-300)).max()))
+    excess &= spread > 0  # no row has a number there, as in a dead unit of a net: only the penalty pulls
+    return Stationarity(size, float((gradient[excess] / np.maximum(spread[excess], 1e-300)).max(initial=0.0)))
 
 
 def notes_on_fit(objective: Objective, design: DesignMatrix, scores: Floats, labels: Codes) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ with the class weight ω_a(y): κ_y, except one-against-rest, where only the pos
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import numpy as np
 from scipy.special import expit, log_softmax, softmax
@@ -44,6 +44,10 @@ class _OfClasses:
     def weights(self, labels: Codes) -> Floats:
         """ω_a(y_i) = κ_y for all classes, (n, 1)."""
         return self.class_weight[labels][:, None]
+
+    def curvature(self, probabilities: Floats) -> Floats:
+        """∂²ℓ/∂z_a² = p (1 - p), (n, F), without the weights ω."""
+        return np.asarray(probabilities * (1.0 - probabilities))
 
 
 class Multinomial(_OfClasses):
@@ -115,6 +119,24 @@ class Separate(_OfClasses):
     def surprise(self, probabilities: Floats, labels: Codes) -> Floats:
         """2 |p_ia - τ_a(y_i)|, each sigmoid's own."""
         return 2.0 * np.abs(probabilities - self.targets(labels))
+
+
+class Curved(Protocol):
+    """What the Hessian asks of a likelihood."""
+
+    @property
+    def free(self) -> int:
+        """F."""
+
+    @property
+    def coupled(self) -> bool:
+        """Whether classes share one Hessian."""
+
+    def curved(self, probabilities: Floats, scores: Floats) -> Floats:
+        """∂²ℓ/∂z∂z · scores."""
+
+    def curvature(self, probabilities: Floats) -> Floats:
+        """∂²ℓ/∂z_a² (n, F)."""
 
 
 Likelihood = Multinomial | Separate

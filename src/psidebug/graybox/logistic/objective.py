@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from psidebug.graybox.logistic.design import DesignMatrix
-from psidebug.graybox.logistic.likelihood import Likelihood
+from psidebug.graybox.logistic.likelihood import Curved, Likelihood
 from psidebug.graybox.protocol import Floats
 from psidebug.task.labels import Codes
 
@@ -108,7 +108,7 @@ class Quadratic:
     """H at the profiled probabilities; directions and right-hand sides have shape (m, F, D)."""
 
     design: DesignMatrix
-    likelihood: Likelihood
+    likelihood: Curved
     probabilities: Floats
     weights: Floats
     """s_i ω_a(y_i), shape (N, F) or (N, 1)."""
@@ -156,4 +156,4 @@ class Quadratic:
         return np.asarray(self._curvature()[:, a])
 
     def _curvature(self) -> Floats:
-        return np.asarray(self.weights * self.probabilities * (1.0 - self.probabilities))
+        return np.asarray(self.weights * self.likelihood.curvature(self.probabilities))

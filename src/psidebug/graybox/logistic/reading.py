@@ -78,7 +78,8 @@ def _logistic_regression(model: Any, task: Task) -> Objective:
             tolerance=10.0 * model.tol if solver in GRADIENT_SOLVERS else LOOSE,
             clear=2.0 if solver in ("sag", "saga") else 1.0,
             finished=bool(iterations < model.max_iter),
-            exact=bool(getattr(model, "refit", True)),  # LogisticRegressionCV(refit=False) averages over folds
+            # LogisticRegressionCV(refit=False) averages over folds; the head of a net stands where its training ended.
+            exact=bool(getattr(model, "refit", True)) and not getattr(model, "as_it_came_", False),
         ),
     )
 

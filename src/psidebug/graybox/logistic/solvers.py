@@ -5,18 +5,44 @@ more columns than rows, and by preconditioned conjugate gradients. Which one is 
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 from scipy.linalg import lapack
 
 from psidebug.graybox.logistic.design import DesignMatrix
+from psidebug.graybox.logistic.likelihood import Curved
 from psidebug.graybox.logistic.objective import Quadratic
 from psidebug.graybox.protocol import Floats
 
 FLAT = 1e-11  # an eigenvalue this small beside the largest, at unit diagonal, is rounding
 TOLERANCE = 1e-7  # of the preconditioned residual; effects then agree with a factorisation's to about 1e-6
 HEAVY = 48
+
+
+class Hessian(Protocol):
+    """What a factorisation asks of H: a :class:`Quadratic`, or sums over blocks of rows."""
+
+    @property
+    def likelihood(self) -> Curved:
+        """Which classes share coefficients."""
+
+    @property
+    def ridge(self) -> Floats:
+        """λ (F, D)."""
+
+    @property
+    def active(self) -> npt.NDArray[np.bool_]:
+        """Coefficients that may move (F, D)."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(F, D)."""
+
+    def block(self, a: int, b: int) -> Floats:
+        """H between the coefficients of free classes a and b, shape (D, D)."""
 
 
 class Primal:
@@ -26,7 +52,7 @@ class Primal:
     directions are left alone: the pseudo-inverse takes the place of the inverse, and ``singular`` says so.
     """
 
-    def __init__(self, quadratic: Quadratic) -> None:
+    def __init__(self, quadratic: Hessian) -> None:
         self._shape = quadratic.shape
         self.singular = False
         free, width = self._shape
@@ -65,7 +91,7 @@ class Primal:
         return scale, vectors, np.where(kept, 1.0 / np.where(kept, spectrum, 1.0), 0.0)
 
 
-def _assembled(quadratic: Quadratic, group: list[int]) -> Floats:
+def _assembled(quadratic: Hessian, group: list[int]) -> Floats:
     """H on the active coefficients of these free classes."""
     width = quadratic.shape[1]
     active = [np.flatnonzero(quadratic.active[a]) for a in group]

@@ -1,0 +1,1 @@
+"""Time, memory and readings from 10^4 rows up."""

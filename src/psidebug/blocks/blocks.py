@@ -1,0 +1,62 @@
+"""Training rows in blocks: what a file, an array or a cluster must offer, and what follows from that."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from psidebug.blocks.block import Block
+from psidebug.blocks.tree import Node, merged
+from psidebug.errors import UnsupportedFeatures
+
+T = TypeVar("T")
+
+
+class Blocks(ABC):
+    """Rows that are read block by block, as often as is asked; see :mod:`psidebug.blocks` for how to add a kind."""
+
+    schema: pa.Schema
+    """Names and types of the columns."""
+    readings: int = 0
+    """How often all rows were read so far."""
+    bytes_read: int = 0
+    """How many bytes that were, as they are stored."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """N, the number of rows."""
+
+    @abstractmethod
+    def map(self, function: Callable[[Block], T], columns: Sequence[str] | None = None) -> Iterator[T]:
+        """``function`` of every block, in the order of rows; ``columns`` are those that it needs, or all."""
+
+    def reduce(
+        self, function: Callable[[Block], T], merge: Callable[[T, T], T], columns: Sequence[str] | None = None
+    ) -> T:
+        """``merge`` of the ``function`` of all blocks, in the order of :mod:`psidebug.blocks.tree`."""
+        parts = (Node(0, number, value) for number, value in enumerate(self.map(function, columns)))
+        value = merged(parts, merge)
+        if value is None:
+            raise UnsupportedFeatures("the training data have no rows.")
+        return value
+
+    def write(self, function: Callable[[Block], pa.Table], path: Path, columns: Sequence[str] | None = None) -> None:
+        """The tables that ``function`` makes of blocks, in the order of rows, as Parquet at ``path``.
+
+        One file here; where workers write, a folder of files whose names are in the order of rows.
+        """
+        writer: Any = None
+        try:
+            for table in self.map(function, columns):
+                if writer is None:  # numbers hardly repeat: looking for a dictionary of them takes a third of the time
+                    texts = [field.name for field in table.schema if not pa.types.is_floating(field.type)]
+                    writer = pq.ParquetWriter(path, table.schema, use_dictionary=texts, write_statistics=False)
+                writer.write_table(table)
+        finally:
+            if writer is not None:
+                writer.close()

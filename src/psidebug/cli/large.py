@@ -1,0 +1,82 @@
+"""``psi debug`` of Parquet files that are read in blocks: a pattern, or a folder, as the training table."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from psidebug.errors import UnknownOption
+
+if TYPE_CHECKING:
+    from psidebug.diagnosis.diagnosis import Diagnosis
+    from psidebug.intake import Inputs, Roles
+
+LEARNERS = ("logistic",)
+
+
+def is_large(train: Path) -> bool:
+    """Whether these are files to be read in blocks: a folder, or a pattern such as train/*.parquet."""
+    return train.is_dir() or (any(sign in str(train) for sign in "*?[") and not train.exists())
+
+
+def check_options(**given: Any) -> None:
+    """Refuse options that have no meaning there, where one is given."""
+    for name, value in given.items():
+        if value:
+            raise UnknownOption(
+                f"--{name} is not for rows that are read in blocks: leave it out, or give one file that fits in memory."
+            )
+
+
+def diagnosed_over_blocks(
+    train: Path,
+    test: Path,
+    validation: Path | None,
+    roles: Roles,
+    run: Path,
+    tick: Any,
+    *,
+    model: Any,
+    learner: str,
+    seed: int,
+    **options: Any,
+) -> tuple[Diagnosis, Inputs]:
+    """The diagnosis, and what it was made from; the learner is built for drawn rows, if none is given."""
+    import pyarrow.parquet as pq
+
+    from psidebug.blocks import blocks_of, drawn
+    from psidebug.diagnosis.block_learner import check_learner
+    from psidebug.diagnosis.debug_blocks import debug_blocks
+    from psidebug.diagnosis.first_reading import check_columns
+    from psidebug.diagnosis.named_options import rng_of
+    from psidebug.evidence.drawn import MOST_LOOKED_AT
+    from psidebug.intake import inputs_from
+
+    if model is None and learner not in LEARNERS:
+        raise UnknownOption(f"--learner {learner} cannot be trained over blocks of rows: use --learner logistic.")
+    if model is not None:
+        check_learner(model)
+    blocks = blocks_of(train, seen=lambda count: tick(f"reading ({count / 1e6:,.0f} MB read)", 0, 1))
+    check_columns(
+        blocks, roles.label, [name for name in blocks.schema.names if name not in (roles.label, *roles.ignored)]
+    )
+    with tempfile.TemporaryDirectory(prefix="psi-") as folder:
+        sample = Path(folder) / "drawn.parquet"
+        pq.write_table(drawn(blocks, MOST_LOOKED_AT, seed).drop_columns(["row", "lot"]), sample)
+        inputs = inputs_from(sample, test, validation, roles, model=model, learner=learner, seed=seed)
+    arguments = inputs.arguments()
+    sets = {name: arguments.get(name) for name in ("X_test", "y_test", "X_validation", "y_validation")}
+    found = debug_blocks(
+        inputs.model,
+        blocks,
+        roles.label,
+        **sets,  # type: ignore[arg-type]
+        features=inputs.features,
+        seed=int(rng_of(seed).integers(2**31)),
+        again=str(seed),
+        run=run,
+        progress=tick,
+        **options,
+    )
+    return found, inputs

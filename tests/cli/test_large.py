@@ -1,0 +1,93 @@
+"""``psi debug`` of Parquet files that are read in blocks: from a pattern to the label of every row."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from psidebug.store.manifest import ALL_LABELS
+from tests.cli.folder import Ran, psi
+
+ROWS = 21_000
+
+
+def people(rows: int, seed: int, *, wrong: bool) -> tuple[pa.Table, np.ndarray]:
+    """Numbers, some missing, and a city; in Bonn nobody is labelled yes, if ``wrong``. And the right labels."""
+    rng = np.random.default_rng(seed)
+    x, city = rng.normal(size=(rows, 3)), rng.integers(0, 4, rows)
+    right = (3 * x[:, 0] + 2 * x[:, 1] + 2 * (city == 1) - 0.5 + rng.logistic(size=rows) > 0).astype(int)
+    given = np.where((city == 2) & wrong, 0, right)
+    x[rng.random(rows) < 0.05, 2] = np.nan
+    columns = {f"x{j}": pa.array(x[:, j], from_pandas=True) for j in range(3)}
+    names, labels = np.array(["rome", "oslo", "bonn", "lima"]), np.array(["no", "yes"])
+    return pa.table(columns | {"city": names[city], "label": labels[given]}), labels[right]
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Ran]:
+    folder = tmp_path_factory.mktemp("large")
+    (folder / "train").mkdir()
+    table, _ = people(ROWS, 0, wrong=True)
+    pq.write_table(table.slice(0, 9_000), folder / "train" / "0.parquet")
+    pq.write_table(table.slice(9_000), folder / "train" / "1.parquet")
+    pq.write_table(people(600, 1, wrong=False)[0], folder / "test.parquet")
+    return folder, psi(
+        "debug",
+        "train/*.parquet",
+        "test.parquet",
+        "--label",
+        "label",
+        "--causes",
+        "labels",
+        "-v",
+        "-o",
+        "run",
+        folder=folder,
+    )
+
+
+def test_the_planted_cause_is_told_and_every_label_written(large: tuple[Path, Ran]) -> None:
+    folder, ran = large
+    assert ran.code == 0, ran.err
+    said = " ".join(ran.out.split())
+    assert "city = bonn, labelled 'no'" in said
+    assert f"20,000 rows drawn from {ROWS:,}" in said
+    assert "MB read)" in ran.err
+    labels = pq.read_table(folder / "run" / ALL_LABELS)
+    right = people(ROWS, 0, wrong=True)[1]
+    given, repaired = (np.array(labels.column(name).to_pylist()) for name in ("given", "repaired"))
+    assert (repaired != right).sum() < 0.5 * (given != right).sum()
+    assert (folder / "run" / ALL_LABELS).stat().st_mode & 0o077 == 0
+
+
+def test_the_run_can_be_shown(large: tuple[Path, Ran]) -> None:
+    folder, _ = large
+    shown = psi("suspects", "run", "--json", folder=folder)
+    assert shown.code == 0, shown.err
+    first = json.loads(shown.out)
+    labels = pq.read_table(folder / "run" / ALL_LABELS)
+    listed = first if isinstance(first, list) else first["suspects"]
+    assert listed[0]["p_wrong"] == pytest.approx(max(labels.column("p_wrong").to_pylist()), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("apply", "run", "-o", "fixed.parquet"), "the repaired label of every row is in run/labels_of_all.parquet"),
+        (("debug", "train", "test.parquet", "--label", "label", "--learner", "forest"), "use --learner logistic"),
+        (("debug", "train", "test.parquet", "--label", "label", "--id", "x0"), "--id is not for rows that are read"),
+        (("debug", "train", "test.parquet", "--label", "none"), "there is no column 'none'"),
+        (("debug", "no/*.parquet", "test.parquet", "--label", "label"), "no file matches no/*.parquet"),
+    ],
+)
+def test_what_cannot_be_done_is_told_in_a_sentence(
+    large: tuple[Path, Ran], arguments: tuple[str, ...], says: str
+) -> None:
+    ran = psi(*arguments, folder=large[0])
+    assert ran.code == 2
+    assert says in " ".join(ran.err.split())

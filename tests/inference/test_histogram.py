@@ -1,0 +1,75 @@
+"""PS by a histogram of effects, against the closed form and enumeration."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from psidebug.errors import InferenceError, NoWorldWithout, SymptomAbsent
+from psidebug.inference import histogram
+from psidebug.inference.closed_form import closed_form
+from psidebug.inference.enumeration import enumeration
+from psidebug.inference.histogram import EffectHistogram, sufficiency_table
+from psidebug.inference.linear import LinearSymptom
+from psidebug.priors import Floats, noise
+from psidebug.symptoms import misclassified
+
+RATE = 0.05
+
+
+def effects_like(kind: str, size: int) -> Floats:
+    rng = np.random.default_rng(size)
+    if kind == "heavy":
+        return rng.standard_t(3, size)
+    return rng.normal(size=size) if kind == "normal" else rng.standard_exponential(size)
+
+
+def linear_symptom(moves: Floats, rate: float, threshold: float) -> LinearSymptom:
+    given = np.zeros(len(moves), dtype=np.intp)
+    return LinearSymptom(noise(given, 2, rate), np.column_stack([np.zeros(len(moves)), moves]), threshold)
+
+
+@pytest.mark.parametrize("kind", ["normal", "heavy", "skewed"])
+@pytest.mark.parametrize("deviations", [-1.0, 1.0, 4.0, 12.0])
+def test_it_agrees_with_the_closed_form(kind: str, deviations: float) -> None:
+    """Within its stated error of every label; thresholds from likely to very unlikely ones."""
+    c = effects_like(kind, 20_000)
+    mean, deviation = RATE * c.sum(), np.sqrt(RATE * (1 - RATE) * (c**2).sum())
+    threshold = max(mean + deviations * deviation, 0.1 * deviation)
+    truth = closed_form(linear_symptom(c, RATE, threshold))
+    table = sufficiency_table(EffectHistogram.of(c), RATE, threshold)
+    off = np.abs(table(c) - truth.ps)
+    assert off.max() <= table.error + (truth.high - truth.ps).max()
+    assert table.error < 1e-4
+    assert (table(c)[c <= 0] == 0).all()
+
+
+def test_it_agrees_with_enumeration(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fourteen labels of large rates, every one of 16,384 worlds visited: near, for the law of so few has steps."""
+    monkeypatch.setattr(histogram, "FEWEST_BINS", 1)
+    rng = np.random.default_rng(3)
+    c = rng.uniform(0.5, 1.5, 14)
+    symptom = linear_symptom(c, 0.4, 6.0)
+    truth = enumeration(symptom.prior, symptom.margins, misclassified(0)).ps
+    table = sufficiency_table(EffectHistogram.of(c), 0.4, 6.0)
+    np.testing.assert_allclose(table(c), truth, atol=1e-2)
+
+
+def test_histograms_of_blocks_are_added() -> None:
+    c = effects_like("heavy", 10_000)
+    parts = EffectHistogram.of(c[:3000]) + EffectHistogram.of(c[3000:])
+    np.testing.assert_array_equal(parts.counts, EffectHistogram.of(c).counts)
+    assert parts.counts.sum() == len(c)
+    effects, counts = parts.effects()
+    assert counts @ effects == pytest.approx(c.sum())
+    assert counts @ effects**2 == pytest.approx((c**2).sum())
+
+
+def test_what_has_no_answer_is_refused() -> None:
+    c = np.full(1000, 0.5)
+    with pytest.raises(SymptomAbsent):
+        sufficiency_table(EffectHistogram.of(c), RATE, 0.0)
+    with pytest.raises(NoWorldWithout):
+        sufficiency_table(EffectHistogram.of(c), RATE, 501.0)
+    with pytest.raises(InferenceError, match="too much alike"):
+        sufficiency_table(EffectHistogram.of(c), RATE, 30.0)
