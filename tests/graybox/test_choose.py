@@ -24,7 +24,7 @@ from psidebug.errors import (
     UnknownOption,
     UnsupportedLearner,
 )
-from psidebug.graybox import choose
+from psidebug.graybox import choose, logistic
 from psidebug.graybox.choose import graybox_for
 from psidebug.symptoms import misclassified
 from psidebug.task.task import Task
@@ -55,9 +55,10 @@ CHOSEN: dict[str, tuple[Any, str]] = {
     "boosting": (boosting(), "leaf_derivative"),
     "forest": (RandomForestClassifier(5, random_state=0), "leaf_derivative"),
     "boosting in a pipeline": (make_pipeline(StandardScaler(), boosting()), "leaf_derivative"),
-    "another loss": (SGDClassifier(loss="hinge", random_state=0), "surrogate"),
+    "another loss": (SGDClassifier(loss="hinge", random_state=0), "margin"),
+    "a loss that nobody knows": (SGDClassifier(loss="huber", random_state=0), "surrogate"),
     "another boosting loss": (boosting(loss="exponential"), "surrogate"),
-    "neighbours": (KNeighborsClassifier(5), "surrogate"),
+    "neighbours": (KNeighborsClassifier(5), "neighbours"),
 }
 
 
@@ -69,7 +70,7 @@ def test_the_best_gray_box_that_knows_the_learner(planted: Planted, model: Any, 
 
 def test_a_name_that_no_gray_box_has_is_refused(planted: Planted) -> None:
     logistic = Task.of(LogisticRegression(), planted.X_train, planted.y_train, planted.X_test, planted.y_test)
-    with pytest.raises(UnknownOption, match=r"graybox='magic' is not one of auto, gradient,.*surrogate"):
+    with pytest.raises(UnknownOption, match=r"graybox='magic' is not one of all_layers, auto, gradient,.*surrogate"):
         graybox_for(logistic, "magic")
 
 
@@ -89,9 +90,9 @@ def test_a_gray_box_asked_for_by_name_is_never_replaced(planted: Planted, model:
 
 
 def test_the_reason_of_a_stand_in_is_told(planted: Planted) -> None:
-    found = debug(planted, SGDClassifier(loss="hinge", random_state=0))
+    found = debug(planted, SGDClassifier(loss="huber", random_state=0))
     assert found.notes[0].startswith(
-        "SGDClassifier(loss='hinge') is not logistic regression, so a logistic surrogate on"
+        "SGDClassifier(loss='huber') is not logistic regression, so a logistic surrogate on"
     )
 
 
@@ -102,7 +103,7 @@ def test_a_fit_that_its_own_gray_box_does_not_reproduce_gets_a_surrogate(
     def refuse(task: Task) -> Any:
         raise LearnerMismatch("some round has other values. Give it unfitted.")
 
-    monkeypatch.setattr(choose, "LogisticBox", refuse)
+    monkeypatch.setattr(choose, "KNOWN", ((logistic.supports, refuse),))
     model = LogisticRegression().fit(planted.X_train, planted.y_train) if fitted else LogisticRegression()
     note = debug(planted, model).notes[0]
     if fitted:

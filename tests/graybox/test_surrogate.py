@@ -16,7 +16,7 @@ from sklearn.ensemble import ExtraTreesClassifier, GradientBoostingClassifier, S
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neighbors import KNeighborsClassifier, RadiusNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder, StandardScaler
@@ -198,13 +198,13 @@ def test_missing_values_and_texts_are_refused(planted: Planted) -> None:
 
 def test_it_stands_in_by_itself_and_says_so(planted: Planted) -> None:
     data = planted.X_train, planted.y_train, planted.X_test, planted.y_test
-    found = psidebug.debug(KNeighborsClassifier(9), *data)
+    found = psidebug.debug(RadiusNeighborsClassifier(4.0), *data)
     assert found.settings["gray box"] == "surrogate"
     assert len(found.notes) >= 1
-    assert found.notes[0].startswith("there is no gray box for KNeighborsClassifier, so a logistic surrogate on")
+    assert found.notes[0].startswith("there is no gray box for RadiusNeighborsClassifier, so a logistic surrogate on")
     assert found.notes[0].endswith("its fidelity was not measured")
     assert found.with_proof.notes[0].endswith(str(found.fidelity))
-    silent = psidebug.debug(KNeighborsClassifier(9), *data, check_fidelity=False)
+    silent = psidebug.debug(RadiusNeighborsClassifier(4.0), *data, check_fidelity=False)
     assert silent.notes[0].endswith("its fidelity was not measured")
     forced = psidebug.debug(LogisticRegression(), *data, graybox="surrogate")
     assert forced.settings["gray box"] == "surrogate"

@@ -502,7 +502,12 @@ WRONG: list[tuple[type[PsiError], str, Callable[[Planted], dict[str, Any]]]] = [
     (errors.NotMisclassified, "and 79 more|which the classifier gets right", lambda p: {"bugs": range(80)}),
     (errors.NotAClassifier, "a regressor", lambda p: {"model": LinearRegression()}),
     (errors.NotAClassifier, r"Give an instance: LogisticRegression\(\)", lambda p: {"model": LogisticRegression}),
-    (errors.NotAClassifier, "NoneType without fit", lambda p: {"model": None}),
+    (errors.NotAClassifier, "model is None", lambda p: {"model": None, "X_train": None, "X_test": None}),
+    (
+        errors.InvalidProbabilities,
+        "add up to 1",
+        lambda p: {"pred_probs": p.X_train[:, :2], "pred_probs_test": p.X_test[:, :2]},
+    ),
     (
         errors.LearnerMismatch,
         "fitted on 3 columns but X_train has 4",

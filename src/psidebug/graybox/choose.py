@@ -7,7 +7,13 @@ from functools import partial
 from typing import Any
 
 from psidebug.errors import LearnerError, LearnerMismatch, NoBestFit, UnknownOption, UnsupportedLearner
-from psidebug.graybox.logistic import FORMS, LogisticBox, supports
+from psidebug.graybox import bayes, logistic, margin, neighbours
+from psidebug.graybox.bayes import NaiveBayes
+from psidebug.graybox.logistic import FORMS, LogisticBox
+from psidebug.graybox.margin import MarginBox
+from psidebug.graybox.mlp import MLPBox
+from psidebug.graybox.neighbours import Neighbours
+from psidebug.graybox.neural import AllLayers, LastLayer
 from psidebug.graybox.protocol import GrayBox
 from psidebug.graybox.retrain import Retrain
 from psidebug.graybox.surrogate import Surrogate
@@ -16,6 +22,7 @@ from psidebug.graybox.trees.derivative import LeafDerivative
 from psidebug.graybox.trees.linear import Leaf, LeafResidual
 from psidebug.graybox.trees.refit import LeafRefit, LeafRefits
 from psidebug.task.learner import final_step
+from psidebug.task.nets import Head
 from psidebug.task.task import Task
 
 
@@ -35,19 +42,26 @@ def check_name(name: Any) -> None:
 
 
 def _best(task: Task) -> GrayBox:
-    """Newton step for logistic models, leaf derivative for trees; a surrogate for others, and for fits they refuse."""
+    """The first of ``KNOWN`` that knows the learner; a surrogate for others, and for fits that it refuses."""
     model = final_step(task.learner)
+    own = next((box for knows, box in KNOWN if knows(model)), None)
+    if own is None:
+        return Surrogate(task, because=f"there is no gray box for {type(model).__name__}")
     try:
-        if supports(model):
-            return LogisticBox(task)
-        if adapter_of(model) is not None:
-            return LeafDerivative(task)
+        return own(task)
     except (UnsupportedLearner, LearnerMismatch, NoBestFit) as refusal:
         try:
             return Surrogate(task, because=_reason(task, refusal))
         except UnsupportedLearner:  # what the learner's own gray box asks for is nearer to the user's model
             raise refusal from None
-    return Surrogate(task, because=f"there is no gray box for {type(model).__name__}")
+
+
+def _is_head_of_net(model: Any) -> bool:
+    return isinstance(model, Head)
+
+
+def _is_trees(model: Any) -> bool:
+    return adapter_of(model) is not None
 
 
 def _reason(task: Task, refusal: LearnerError) -> str:
@@ -63,8 +77,19 @@ def _reason(task: Task, refusal: LearnerError) -> str:
     )
 
 
+KNOWN: tuple[tuple[Callable[[Any], bool], Callable[[Task], GrayBox]], ...] = (
+    (_is_head_of_net, LastLayer),
+    (margin.supports, MarginBox),
+    (logistic.supports, LogisticBox),
+    (_is_trees, LeafDerivative),
+    (neighbours.supports, Neighbours),
+    (bayes.supports, NaiveBayes),
+)
+"""Whether a learner is of this kind, and its gray box. ``MLPBox`` is not among them: a surrogate follows better."""
+
 GRAYBOXES: dict[str, Callable[[Task], GrayBox]] = (
     {form: partial(LogisticBox, form=form) for form in FORMS}
     | {box.name: box for box in (Leaf, LeafResidual, LeafRefit, LeafRefits, LeafDerivative)}
+    | {box.name: box for box in (MarginBox, Neighbours, NaiveBayes, MLPBox, AllLayers, LastLayer)}
     | {"auto": _best, "retrain": Retrain, "surrogate": Surrogate}
 )

@@ -86,7 +86,7 @@ class Fidelity:
         agrees = self.gains >= GAINS_LEVEL and self.groups.rank_correlation >= MARGINS_LEVEL
         return agrees and self.groups.slope > 0
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         if np.isnan(self.gains):
             return f"the fidelity of {self.graybox!r} could not be measured, so its ranking is a guess"
         labels = "1 label" if self.labels == 1 else f"{self.labels} labels"

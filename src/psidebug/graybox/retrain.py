@@ -34,6 +34,8 @@ class Retrain:
         backend = WhenItPays() if workers is None else Here() if workers == 1 else Processes(workers)
         if task.data.validation is not None:  # nobody asks a gray box about those rows
             task = replace(task, data=replace(task.data, validation=None))
+        if task.whole is not None:  # what a user gives to train a net with may not travel to other processes
+            task = replace(task, whole=None)
         self._task = task
         self._trainer = Trainer(task, backend=backend, one_thread=True, kept_bytes=kept_bytes)
 

@@ -30,6 +30,8 @@ from psidebug.task import learner as learners
 from psidebug.task.annotations import Annotations
 from psidebug.task.dates import with_dates
 from psidebug.task.labels import Codes, Encoding, array_of, compressed, encoding_of, listed
+from psidebug.task.probabilities import OutOfFold
+from psidebug.task.row_ids import index_of
 from psidebug.task.tables import LARGEST, Table, as_table, row_count, same_columns, take
 
 
@@ -52,7 +54,7 @@ class Data:
     train: LabelledSet
     test: LabelledSet
     rows: npt.NDArray[Any]
-    """Ids of the training rows; their positions when none were given."""
+    """Ids of the training rows; by default those of a pandas index, or else their positions."""
     given_labels: Any
     """The training labels as the user gave them."""
     validation: LabelledSet | None = None
@@ -66,6 +68,8 @@ class Data:
     """Labels (N,) that the training rows came with, before a person settled some."""
     annotations: Annotations | None = None
     """What several annotators said about the training rows; None if that was not given."""
+    opinion: OutOfFold | None = None
+    """What the user's own model says of the rows; None if that was not given."""
     test_metadata: Table | None = None
     """The columns of ``metadata`` for the test rows, to be shown; None if that was not said."""
 
@@ -85,6 +89,8 @@ class Data:
         metadata: Any = None,
         annotations: Any = None,
         known: Any = None,
+        pred_probs: Any = None,
+        pred_probs_test: Any = None,
     ) -> Data:
         """Check everything once; the classes are those of a fitted ``model``, else those of the training labels."""
         fitted = learners.is_fitted(model)
@@ -111,12 +117,13 @@ class Data:
             encoding=encoding,
             train=LabelledSet(train_table, codes),
             test=test,
-            rows=(ids := _ids(rows, len(codes))),
+            rows=(ids := _ids(index_of(X_train, y_train) if rows is None else rows, len(codes))),
             given_labels=y_train,
             validation=validation,
             metadata=None if metadata is None else _metadata(metadata, len(codes)),
             sample_weight=weights,
             annotations=None if annotations is None else Annotations.of(annotations, ids, encoding),
+            opinion=_opinion(pred_probs, pred_probs_test, encoding, codes, test.codes),
         )
         return data if known is None else data.settled(known)
 
@@ -200,6 +207,7 @@ class Data:
             known=of(self.known),
             came=of(self.came),
             annotations=None,
+            opinion=None if self.opinion is None else self.opinion.of_rows(rows),
         )
 
     def with_labels(self, codes: Codes) -> Data:
@@ -212,6 +220,12 @@ def _labelled(encoding: Encoding, train: Table, X: Any, y: Any, kind: str) -> La
     labels, places = compressed(y, name=f"y_{kind}")
     _check_lengths(table, places, f"X_{kind}", f"y_{kind}")
     return LabelledSet(table, encoding.encode(labels, where=f"y_{kind}")[places])
+
+
+def _opinion(train: Any, test: Any, encoding: Encoding, given: Codes, right: Codes) -> OutOfFold | None:
+    if (train is None) != (test is None):
+        raise ShapeMismatch("pred_probs and pred_probs_test go together: give both or neither.")
+    return None if train is None else OutOfFold.of(train, test, encoding, given, right)
 
 
 def _check_lengths(table: Table, labels: Codes, table_name: str, labels_name: str) -> None:

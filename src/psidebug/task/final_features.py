@@ -83,6 +83,10 @@ class FinalFeatures:
         """The same of some training rows, which ``came``."""
         return replace(self, came=(came, *self.came[1:]), seen=(take(self.train, rows), *self.seen[1:]))
 
+    def of_block(self, came: Table) -> FinalFeatures:
+        """The same of other training rows, by the steps as they are fitted."""
+        return replace(self, came=(came, *self.came[1:]), seen=(_through(self.steps, came), *self.seen[1:]))
+
     def with_final(self, final: Classifier) -> Classifier:
         """A fitted learner: these steps, and a final estimator that was fitted on their ``train``."""
         return Pipeline([("before", Remembering(self)), ("final", final)]) if self.steps else final

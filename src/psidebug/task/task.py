@@ -10,12 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from psidebug import timings
-from psidebug.errors import LearnerFailed, NotMisclassified, ShapeMismatch, UnknownRow
+from psidebug.errors import LearnerFailed, NotMisclassified, ShapeMismatch, UnknownOption, UnknownRow
 from psidebug.margins import margins_of, with_signs
 from psidebug.task import learner as learners
 from psidebug.task.data import Data, LabelledSet
 from psidebug.task.final_features import FinalFeatures, blind_to_labels, seen_anew, seen_by
 from psidebug.task.labels import Codes, Encoding
+from psidebug.task.net_door import is_net, opened
+from psidebug.task.nets import WholeNet
+from psidebug.task.probabilities import head_for
 from psidebug.task.tables import Table
 
 
@@ -32,6 +35,10 @@ class Task:
     seed: int = 0
     fitted_by_user: bool = False
     """Whether the learner came fitted, by ways that Psi does not know."""
+    whole: WholeNet | None = None
+    """All layers of a net, of which the learner is the last on what the others make; None where nobody can train it."""
+    part_of: int | None = None
+    """How many training rows there are in all, if these are a block of them."""
 
     @classmethod
     def of(
@@ -45,9 +52,26 @@ class Task:
         bugs: Any = None,
         known: Any = None,
         seed: int = 0,
+        train: Any = None,
+        fits: int | None = None,
         **tables: Any,
     ) -> Task:
-        """Check everything once, and fit the learner if it is not; ``tables`` are further arguments of ``Data.of``."""
+        """Check everything once, and fit the learner if it is not; ``tables`` are further arguments of ``Data.of``.
+
+        Without a model a logistic head is the learner. ``train`` and ``fits`` are how a neural net is trained, and how
+        often at most.
+        """
+        if is_net(model):
+            sets = {"X_train": X_train, "y_train": y_train, "X_test": X_test, "y_test": y_test}
+            sets |= {name: tables.pop(name) for name in ("X_validation", "y_validation") if name in tables}
+            net = opened(model, sets, train, seed=seed, fits=fits)
+            task = cls.of(net.learner, bugs=bugs, known=known, seed=seed, **net.data, **tables)
+            return replace(task, whole=net.whole)
+        if train is not None or fits is not None:
+            raise UnknownOption("train and fits are for neural nets, and the model is none: leave them out.")
+        if model is None:
+            given = tables.get("pred_probs"), tables.get("pred_probs_test")
+            model, X_train, X_test = head_for(X_train, X_test, *given)
         learners.check_classifier(model)
         model = model if known is None else learners.fresh(model)  # to be fitted on what is known
         data = Data.of(model, X_train, y_train, X_test, y_test, known=known, **tables)
@@ -105,6 +129,22 @@ class Task:
         again = self.seen_in_every_world
         vars(part)["seen_in_every_world"] = None if again is None else again.of_rows(rows, part.train.features)
         return part
+
+    def block(self, train: LabelledSet, rows: npt.NDArray[Any], part_of: int) -> Task:
+        """Other training rows, a block of many, beside the same test set; steps and learner are as they were fitted."""
+        data = replace(
+            self.data,
+            train=train,
+            rows=rows,
+            given_labels=None,
+            metadata=None,
+            sample_weight=None,
+            known=None,
+            came=None,
+        )
+        other = replace(self, data=data, part_of=part_of)
+        vars(other)["seen"] = vars(other)["seen_in_every_world"] = self.seen.of_block(train.features)
+        return other
 
     # ── the learner, asked ──
 

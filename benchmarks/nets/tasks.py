@@ -1,0 +1,137 @@
+"""Rows and small nets for ``psi bench nets``: MNIST pictures, digits, film reviews; errors at random or in slices."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from sklearn.datasets import load_digits
+from sklearn.feature_extraction.text import HashingVectorizer
+from torch import nn
+
+from psidebug.datasets import BENCHMARKS
+from psidebug.datasets.sources import VARIABLE
+from psidebug.errors import InputError
+
+Codes = npt.NDArray[np.intp]
+Floats = npt.NDArray[np.float64]
+KINDS = ("random", "slice")
+RATE = 0.1
+EPOCHS = 12
+
+
+@dataclass(frozen=True, eq=False)
+class NetTask:
+    """Rows in the shape that the net takes, right labels, and a way to make a net."""
+
+    name: str
+    X_train: npt.NDArray[np.float32]
+    truth: Codes
+    X_test: npt.NDArray[np.float32]
+    y_test: Codes
+    made: Callable[[], nn.Module]
+    slices: npt.NDArray[np.bool_]
+    """Training rows in which the labels of some classes may be wrong."""
+
+    @property
+    def classes(self) -> int:
+        """K."""
+        return int(self.truth.max()) + 1
+
+    def given(self, kind: str, seed: int) -> Codes:
+        """Training labels, some of them wrong: a tenth at random, or all of some classes in the slice."""
+        rng, K = np.random.default_rng(seed), self.classes
+        if kind == "random":
+            wrong = rng.random(len(self.truth)) < RATE
+            return np.where(wrong, (self.truth + rng.integers(1, K, len(wrong))) % K, self.truth)
+        given = self.truth.copy()
+        for one, other in ((1, 0),) if K == 2 else ((4, 9), (7, 1), (3, 8)):
+            given[(self.truth == one) & self.slices] = other
+        return given
+
+    def trained(self, labels: Codes, seed: int, weights: Floats | None = None) -> tuple[nn.Module, Floats]:
+        """A net, and the mean over epochs of each row's margin for its label, which is the area under the margin."""
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            return self._trained(torch.from_numpy(labels), weights)
+
+    def _trained(self, labels: torch.Tensor, weights: Floats | None) -> tuple[nn.Module, Floats]:
+        net, X = self.made(), torch.from_numpy(self.X_train)
+        s = torch.ones(len(labels)) if weights is None else torch.from_numpy(weights).float()
+        rows = torch.nonzero(s).flatten()
+        steps = torch.optim.Adam(net.parameters(), lr=2e-3)
+        rate = torch.optim.lr_scheduler.LinearLR(steps, 1.0, 0.05, EPOCHS)
+        area = torch.zeros(len(labels))
+        for _ in range(EPOCHS):
+            for part in torch.split(rows[torch.randperm(len(rows))], 64):
+                steps.zero_grad()
+                torch.autograd.backward(nn.functional.cross_entropy(net(X[part]), labels[part]))
+                steps.step()
+            rate.step()
+            with torch.no_grad():
+                scores = net(X)
+                own = scores.gather(1, labels[:, None])[:, 0]
+                area += own - scores.scatter(1, labels[:, None], -torch.inf).max(dim=1).values
+        return net.eval(), (area / EPOCHS).double().numpy()
+
+
+def task_of(name: str, seed: int) -> NetTask:
+    """The task of this name, split by the seed."""
+    X, y, made, sizes = _LOADERS[name]()
+    order = np.random.default_rng(seed).permutation(len(y))[: sum(sizes)]
+    train, test = order[: sizes[0]], order[sizes[0] :]
+    ink = X[train].reshape(len(train), -1).mean(axis=1)  # dark pictures, long texts
+    inside = np.zeros(len(train), dtype=bool)
+    for each in np.unique(y):
+        own = y[train] == each
+        inside[own] = ink[own] > np.median(ink[own])
+    return NetTask(name, X[train], y[train], X[test], y[test], made, inside)
+
+
+def _mnist() -> tuple[Any, ...]:
+    folder = Path(os.environ.get(VARIABLE) or "") / "real" / "mnist_errors"
+    if not folder.is_dir():
+        raise InputError(
+            f"the MNIST task reads real/mnist_errors in the folder that {VARIABLE} names: it is not there."
+        )
+    pixels = gzip.decompress((folder / "mnist_t10k-images-idx3-ubyte.gz").read_bytes())[16:]
+    labels = gzip.decompress((folder / "mnist_t10k-labels-idx1-ubyte.gz").read_bytes())[8:]
+    X = np.frombuffer(pixels, np.uint8).reshape(-1, 1, 28, 28).astype(np.float32) / 255
+    return X, np.frombuffer(labels, np.uint8).astype(np.intp), lambda: _convolutions(2, 576, 10), (5_000, 1_000)
+
+
+def _digits() -> tuple[Any, ...]:
+    X, y = load_digits(return_X_y=True)
+    pictures = (X / 16).astype(np.float32).reshape(-1, 1, 8, 8)
+    return pictures, y.astype(np.intp), lambda: _convolutions(1, 64, 10), (1_200, 597)
+
+
+def _convolutions(stride: int, flat: int, classes: int) -> nn.Module:
+    return nn.Sequential(
+        nn.Conv2d(1, 8, 3, stride=stride), nn.ReLU(), nn.Conv2d(8, 16, 3, stride=2), nn.ReLU(), nn.Flatten(),
+        nn.Linear(flat, 64), nn.ReLU(), nn.Linear(64, classes),
+    )  # fmt: skip
+
+
+def _reviews() -> tuple[Any, ...]:
+    drawn = BENCHMARKS["sentiment"](0)
+    texts = [*drawn.X_train, *drawn.X_test]
+    y = np.concatenate([drawn.clean, drawn.y_test])
+    counts = HashingVectorizer(n_features=1_024, alternate_sign=False, norm=None, stop_words="english")
+    X = np.log1p(counts.transform(texts).toarray()).astype(np.float32)
+    return X, np.unique(y, return_inverse=True)[1].astype(np.intp), _words, (1_200, 400)
+
+
+def _words() -> nn.Module:
+    return nn.Sequential(nn.Linear(1_024, 32), nn.ReLU(), nn.Dropout(0.3), nn.Linear(32, 2))
+
+
+_LOADERS: dict[str, Callable[[], tuple[Any, ...]]] = {"mnist": _mnist, "digits": _digits, "reviews": _reviews}
+TASKS = tuple(_LOADERS)

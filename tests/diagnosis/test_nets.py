@@ -1,0 +1,77 @@
+"""A diagnosis of a neural net: what is proved, for what, and how often the net is trained for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import torch
+from torch import nn
+
+import psidebug
+from psidebug import Diagnosis
+from tests.nets import Digits
+
+
+class Counting:
+    """The training of digits, counted."""
+
+    def __init__(self, digits: Digits) -> None:
+        self.digits, self.times = digits, 0
+
+    def __call__(self, labels: npt.NDArray[Any], weights: npt.NDArray[np.float64] | None) -> nn.Module:
+        self.times += 1
+        return self.digits.train(labels, weights)
+
+
+@pytest.fixture(scope="module")
+def digits() -> Digits:
+    return Digits()
+
+
+def diagnosed(digits: Digits, **options: Any) -> Diagnosis:
+    return psidebug.debug(
+        digits.net(), digits.X_train, digits.y_train, digits.X_test, digits.y_test, causes="labels", **options
+    )
+
+
+def test_without_a_way_to_train_it_is_proved_for_the_head(digits: Digits) -> None:
+    found = diagnosed(digits)
+    assert "is proved for the head" in found.verdict
+    suspects = digits.wrong[np.argsort(-found.findings.labels.p_wrong)[: digits.wrong.sum()]]
+    assert suspects.mean() > 0.9
+    assert found.findings.graybox == "last_layer"
+
+
+def test_the_net_is_trained_to_prove_it_and_the_same_way_again(digits: Digits) -> None:
+    train, state = Counting(digits), torch.random.get_rng_state()
+    found = diagnosed(digits, train=train)
+    assert train.times == 2  # on the labels as they are, and on the corrected ones
+    assert "is proved by retraining the net" in found.verdict
+    assert torch.equal(state, torch.random.get_rng_state())
+    correction = found.findings.correction
+    assert correction is not None
+    with torch.random.fork_rng(), torch.no_grad():
+        torch.manual_seed(found.spec.seed)
+        with torch.enable_grad():
+            net = digits.train(correction.codes)
+        errors = int((net(torch.from_numpy(digits.X_test)).argmax(dim=1).numpy() != digits.y_test).sum())
+    assert correction.verified.test_after.wrong == errors
+
+
+@pytest.mark.parametrize("fits", [0, 1])
+def test_a_spent_budget_leaves_the_proof_to_the_head(digits: Digits, fits: int) -> None:
+    train = Counting(digits)
+    found = diagnosed(digits, train=train, fits=fits)
+    assert train.times == fits
+    assert "is proved for the head" in found.verdict
+
+
+def test_what_the_net_does_not_confirm_is_not_proved(digits: Digits) -> None:
+    """A way to train that never learns from labels: the head says yes, the net does not."""
+    same = digits.net()
+    found = diagnosed(digits, train=lambda labels, weights: same)
+    assert found.findings.correction is None
+    assert "proved by retraining the net" not in found.verdict

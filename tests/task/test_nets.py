@@ -1,0 +1,199 @@
+"""Neural nets at the door: what they take, what they give, and that they are asked and not changed."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import torch
+from skorch import NeuralNetClassifier
+from torch import nn
+from torch.utils.data import TensorDataset
+
+from psidebug.errors import LearnerFailed, LearnerMismatch, PsiError, UnknownOption, UnsupportedLearner
+from psidebug.graybox.logistic.design import DesignMatrix
+from psidebug.graybox.logistic.objective import Quadratic
+from psidebug.graybox.logistic.reading import objective_of
+from psidebug.task.learner import final_step, scores
+from psidebug.task.nets import evidence_ridge
+from psidebug.task.task import Task
+from tests.nets import Digits, perceptron
+
+
+@pytest.fixture(scope="module")
+def digits() -> Digits:
+    return Digits(rows=300)
+
+
+@pytest.fixture(scope="module")
+def net(digits: Digits) -> nn.Module:
+    return digits.net()
+
+
+def own_scores(net: nn.Module, X: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    with torch.no_grad():
+        return np.asarray(net(torch.from_numpy(X)).double().numpy())
+
+
+def test_the_learner_scores_as_the_net_does(digits: Digits, net: nn.Module) -> None:
+    task = Task.of(net, digits.X_train, digits.y_train, digits.X_test, digits.y_test)
+    seen = scores(task.learner, task.test.features, task.encoding.native_codes, 10)
+    np.testing.assert_allclose(seen, own_scores(net, digits.X_test), atol=1e-4)
+    assert task.predicted.tolist() == own_scores(net, digits.X_test).argmax(axis=1).tolist()
+
+
+@pytest.mark.parametrize("kind", ["tensor", "dataset", "mappings", "channels in a frame's place"])
+def test_rows_may_come_in_many_forms(digits: Digits, net: nn.Module, kind: str) -> None:
+    def given(X: npt.NDArray[Any], y: npt.NDArray[Any]) -> tuple[Any, Any]:
+        if kind == "tensor":
+            return torch.from_numpy(X), torch.from_numpy(y)
+        if kind == "dataset":
+            return TensorDataset(torch.from_numpy(X), torch.from_numpy(y)), None
+        if kind == "mappings":
+            return {"input": X, "label": y}, None
+        return X.tolist(), y.tolist()
+
+    plain = Task.of(net, digits.X_train, digits.y_train, digits.X_test, digits.y_test)
+    lists = kind.startswith("channels")
+    asked = net.double() if lists else net  # lists hold doubles; the net's own type decides
+    try:
+        task = Task.of(asked, *given(digits.X_train, digits.y_train), *given(digits.X_test, digits.y_test))
+    finally:
+        net.float()
+    assert task.predicted.tolist() == plain.predicted.tolist()
+    assert task.train.codes.tolist() == plain.train.codes.tolist()
+
+
+class Classifier(nn.Module):
+    """With the interface of a Hugging Face classifier of sequences: named arguments, pooled state, ``.logits``."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words = nn.Embedding(50, 6)
+        self.classifier = nn.Linear(6, 2)
+
+    def forward(self, input_ids: Any, attention_mask: Any = None, labels: Any = None) -> SimpleNamespace:
+        mask = attention_mask[:, :, None].to(self.words.weight.dtype)
+        pooled = (self.words(input_ids) * mask).sum(dim=1) / mask.sum(dim=1)
+        return SimpleNamespace(logits=self.classifier(pooled), loss=None)
+
+
+class Arrow:
+    """What Psi asks of a Hugging Face dataset."""
+
+    def __init__(self, columns: dict[str, npt.NDArray[Any]]) -> None:
+        self._columns = columns
+        self.column_names = list(columns)
+
+    def with_format(self, kind: str) -> Arrow:
+        assert kind == "numpy"
+        return self
+
+    def __getitem__(self, rows: slice) -> dict[str, npt.NDArray[Any]]:
+        return {name: values[rows] for name, values in self._columns.items()}
+
+
+def test_token_ids_and_their_mask_reach_the_net_as_they_came() -> None:
+    rng = np.random.default_rng(0)
+    ids, mask = rng.integers(0, 50, (80, 7)), (rng.random((80, 7)) < 0.8).astype(np.int64)
+    mask[:, 0] = 1
+    y = rng.integers(0, 2, 80)
+    torch.manual_seed(0)
+    net = Classifier()
+    parts = [{"input_ids": ids[s], "attention_mask": mask[s], "text": np.array(["a"] * len(ids[s])), "label": y[s]}
+             for s in (slice(0, 50), slice(50, 80))]  # fmt: skip
+    task = Task.of(net, Arrow(parts[0]), None, Arrow(parts[1]), None)
+    with torch.no_grad():
+        said = net(torch.from_numpy(ids[50:]), torch.from_numpy(mask[50:])).logits
+    assert task.predicted.tolist() == said.argmax(dim=1).tolist()
+    margins = task.margins(task.learner, task.test)[:, 0]
+    right = np.where(y[50:] == 1, 1.0, -1.0)
+    np.testing.assert_allclose(margins, right * (said[:, 1] - said[:, 0]).double().numpy(), atol=1e-5)
+
+
+def test_the_net_is_left_as_it_was(digits: Digits) -> None:
+    net = nn.Sequential(nn.Flatten(), nn.Linear(64, 8), nn.BatchNorm1d(8), nn.Dropout(0.5), nn.Linear(8, 10)).train()
+    net[2].eval()
+    before, modes = {k: v.clone() for k, v in net.state_dict().items()}, [part.training for part in net.modules()]
+    state = torch.random.get_rng_state()
+    Task.of(net, digits.X_train, digits.y_train, digits.X_test, digits.y_test)
+    assert [part.training for part in net.modules()] == modes
+    assert all(torch.equal(before[name], value) for name, value in net.state_dict().items())
+    assert torch.equal(state, torch.random.get_rng_state())
+    assert not any(part._forward_hooks or part._forward_pre_hooks for part in net.modules())
+
+
+def test_scores_may_be_followed_by_a_softmax(digits: Digits, net: nn.Module) -> None:
+    ended = nn.Sequential(net, nn.Softmax(dim=-1))
+    task = Task.of(ended, digits.X_train, digits.y_train, digits.X_test, digits.y_test)
+    assert task.predicted.tolist() == own_scores(net, digits.X_test).argmax(axis=1).tolist()
+
+
+def test_one_score_is_that_of_the_second_class(digits: Digits) -> None:
+    torch.manual_seed(1)
+    net = nn.Sequential(nn.Flatten(), nn.Linear(64, 4), nn.Tanh(), nn.Linear(4, 1))
+    task = Task.of(net, digits.X_train, digits.y_train % 2, digits.X_test, digits.y_test % 2)
+    assert task.predicted.tolist() == (own_scores(net, digits.X_test)[:, 0] > 0).astype(int).tolist()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "says"),
+    [
+        ({"model": nn.Sequential(nn.Conv2d(1, 10, 8), nn.Flatten())}, UnsupportedLearner, "last torch.nn.Linear"),
+        ({"model": nn.Sequential(nn.Linear(8, 10), nn.ReLU(), nn.Flatten())}, UnsupportedLearner, "last torch.nn.Lin"),
+        ({"model": nn.Sequential(nn.Flatten(), nn.Linear(64, 4))}, LearnerMismatch, "4 scores"),
+        ({"model": nn.Linear(63, 10)}, LearnerFailed, "could not take rows"),
+        ({"train": 3}, UnknownOption, "train takes a function"),
+        ({"fits": -1}, UnknownOption, "fits takes a whole number"),
+    ],
+)
+def test_what_is_wrong_is_said(digits: Digits, net: nn.Module, wrong: dict[str, Any], error: type[PsiError], says: str):  # type: ignore[no-untyped-def]
+    options = {"model": net, **wrong}
+    with pytest.raises(error, match=says):
+        Task.of(options.pop("model"), digits.X_train, digits.y_train, digits.X_test, digits.y_test, **options)
+
+
+def test_skorch_is_fitted_if_it_is_not_and_left_as_it_was() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 5))
+    y = (X[:, 0] > 0).astype(np.int64)
+    model = NeuralNetClassifier(
+        perceptron(4, scores=2), criterion=nn.CrossEntropyLoss, max_epochs=3, train_split=None, verbose=0
+    )
+    task = Task.of(model, X[:60], y[:60], X[60:], y[60:], seed=3)
+    again = Task.of(model, X[:60], y[:60], X[60:], y[60:], seed=3)
+    assert not getattr(model, "history_", None)
+    assert task.whole is not None
+    fitted = model.fit(X[:60], y[:60])
+    taken = Task.of(fitted, X[:60], y[:60], X[60:], y[60:])
+    assert taken.predicted.tolist() == fitted.predict(X[60:]).tolist()
+    np.testing.assert_array_equal(task.margins(task.learner, task.test), again.margins(again.learner, again.test))
+
+
+def test_the_ridge_is_where_the_evidence_is_greatest() -> None:
+    """MacKay's fixed point against a search for the greatest Laplace evidence (J log λ - λ|θ|² - Σ log(h + λ)) / 2."""
+    h, squares = np.array([900.0, 200.0, 30.0, 4.0, 0.5]), 7.0
+    grid = np.exp(np.linspace(-6, 4, 4001))
+    evidence = len(h) * np.log(grid) - grid * squares - np.log(h[:, None] + grid).sum(axis=0)
+    assert evidence_ridge(h, squares) == pytest.approx(grid[evidence.argmax()], rel=5e-3)
+
+
+def test_the_head_of_two_scores_has_half_the_ridge_on_their_difference(digits: Digits) -> None:
+    """The Hessian of both scores, restricted to what moves their difference, is twice that of the difference."""
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Flatten(), nn.Linear(64, 3), nn.Tanh(), nn.Linear(3, 2))
+    task = Task.of(net, digits.X_train, digits.y_train % 2, digits.X_test, digits.y_test % 2)
+    head = final_step(task.learner)
+    objective = objective_of(head, task)
+    design = DesignMatrix(task.seen.train, intercept=True)
+    p = objective.likelihood.probabilities(design.scores(objective.theta))
+    own = Quadratic.at(objective, design, p, task.train.codes).block(0, 0)
+    A = np.column_stack([task.seen.train, np.ones(len(p))])
+    H = A.T @ (A * (p * (1 - p)))
+    ridge = np.diag([2.0 / head.C] * 3 + [0.0])  # λ of each of the two scores is twice that of their difference
+    both = np.block([[H + ridge, -H], [-H, H + ridge]])
+    move = np.vstack([-np.eye(4), np.eye(4)]) / 2  # of the difference by one
+    np.testing.assert_allclose(move.T @ both @ move, own, atol=1e-9)
