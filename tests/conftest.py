@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,6 +55,16 @@ def budget(request: pytest.FixtureRequest) -> float:
     return stated
 
 
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    """A Spark session on this machine; two of the kind would share one Java."""
+    from tests.blocks.kinds import spark_session
+
+    session = spark_session()
+    yield session
+    session.stop()
+
+
 @dataclass(frozen=True)
 class Planted:
     """Whole-number features, so that every kind of table holds exactly the same numbers."""
@@ -95,6 +106,7 @@ def assert_same_suspects(one: Diagnosis, other: Diagnosis, *, tolerance: float =
     """The same rows in the same order, with the same PS."""
     rows, ps = suspects_of(one)
     other_rows, other_ps = suspects_of(other)
+    rows, other_rows = one.data.positions(rows).tolist(), other.data.positions(other_rows).tolist()  # pandas names rows
     assert rows == other_rows
     assert len(rows) > 0
     np.testing.assert_allclose(ps, other_ps, rtol=0.0, atol=tolerance)

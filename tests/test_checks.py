@@ -21,6 +21,7 @@ from sklearn.pipeline import make_pipeline
 import psidebug
 from psidebug import datasets, policy
 from psidebug.checks import Check, checks_of
+from psidebug.checks.number_texts import number_texts
 from psidebug.datasets import DESIGNS
 from psidebug.slices.conditions import Condition
 from psidebug.task.data import Data
@@ -110,6 +111,12 @@ def test_classes_that_differ_in_spelling_are_told_with_their_rows() -> None:
     assert seen["spelling of classes"].startswith(
         "The classes 'Yes' (10 rows) and 'yes' (90 rows) and 'yes ' (10 rows)"
     )
+
+
+def test_1_and_01_are_one_number() -> None:
+    y = np.array(["1", "01", "2", "2"] * 50, dtype=object)
+    seen = told(data_of(rows(200), rows(100, seed=1), y, ["1", "2"] * 50))
+    assert seen["spelling of classes"].startswith("The classes '01' (50 rows) and '1' (50 rows)")
 
 
 @pytest.mark.parametrize("classes", [["a", "A"], ["Aa", "AA"], ["north", "south"], [0, 1]])
@@ -208,6 +215,33 @@ def test_dates_that_cannot_be_read_are_told(texts: list[str], shown: str) -> Non
     assert seen["dates as text"].startswith(
         f"The metadata column 'when' looks like dates but cannot be read in one way, for instance '{shown}'"
     )
+
+
+@pytest.mark.parametrize(
+    ("values", "shown"),
+    [
+        (["3.103,00", "12,50", "1.200,00", "7,00"], "3.103,00"),
+        (["$5", "$12", "$1,200", "$7"], "$5"),
+        (["12%", "7%", "8.5%", "99%"], "12%"),
+        (["01", "02", "11", "12"], None),  # codes
+        (["3 rooms", "2 rooms", "1.5 rooms", "4 rooms"], None),
+    ],
+)
+@pytest.mark.parametrize("where", ["features", "metadata"])
+def test_numbers_that_are_read_as_text_are_told(values: list[str], shown: str | None, where: str) -> None:
+    rng = np.random.default_rng(0)
+    x, price = rng.normal(size=80), rng.choice(values, 80)
+    price[:4] = values
+    labels = np.where(x + 0.3 * rng.normal(size=80) > 0, "a", "b")
+    both = pd.DataFrame({"x": x, "price": price})
+    table = both if where == "features" else both[["x"]]
+    metadata = None if where == "features" else both.iloc[:40][["price"]]
+    data = data_of(table[:40], table[40:], labels[:40], labels[40:], metadata=metadata)
+    check = number_texts(data)
+    assert (check is None) == (shown is None)
+    if check is not None:
+        assert check.sentence.startswith("The column 'price' looks like numbers")
+        assert f"'{shown}'" in check.sentence
 
 
 def test_no_more_than_five_are_told_the_most_important_first() -> None:

@@ -66,6 +66,7 @@ RAISES: dict[type[errors.PsiError], Callable[[Planted], dict[str, Any]]] = {
     errors.UnknownRow: lambda p: {"bugs": [1000]},
     errors.NotMisclassified: lambda p: {"bugs": range(80)},
     errors.InvalidAnnotations: lambda p: {"annotations": [["ugly"]] * 120},
+    errors.InvalidProbabilities: lambda p: {"pred_probs": p.X_train[:, :2], "pred_probs_test": p.X_test[:, :2]},
     errors.InvalidWeights: lambda p: {"sample_weight": [-1] * 120},
     errors.InvalidPrior: lambda p: {"prior": 1.5},
     errors.InvalidSymptom: lambda p: {"symptom": misclassified(1000)},

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from psidebug.diagnosis.cleaner import PsiCleaner
     from psidebug.diagnosis.debug import debug
     from psidebug.diagnosis.diagnosis import Diagnosis
     from psidebug.diagnosis.explanation import Explanation
@@ -17,13 +18,14 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = ["Diagnosis", "Explanation", "PsiError", "Task", "__version__", "debug"]
+__all__ = ["Diagnosis", "Explanation", "PsiCleaner", "PsiError", "Task", "__version__", "debug"]
 
 # Public names are imported when first used: `import psidebug` costs nothing, and `psi --help` answers at once.
 _HOMES = {
     "debug": "psidebug.diagnosis.debug",
     "Diagnosis": "psidebug.diagnosis.diagnosis",
     "Explanation": "psidebug.diagnosis.explanation",
+    "PsiCleaner": "psidebug.diagnosis.cleaner",
     "PsiError": "psidebug.errors",
     "Task": "psidebug.task.task",
 }

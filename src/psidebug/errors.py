@@ -67,6 +67,10 @@ class InvalidPrior(InputError):
     """Not a probability, or of the wrong length."""
 
 
+class InvalidProbabilities(InputError):
+    """Predicted probabilities that are none, or that have seen the labels that they predict."""
+
+
 class InvalidSymptom(InputError):
     """The symptom cannot be stated on this task."""
 

@@ -26,7 +26,9 @@ DEEPEST = 50
 NOT_BRACKETS = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[^"\[\]{}]+', re.DOTALL)
 """Texts in JSON, and whatever else is no bracket."""
 
-Kind = Literal["parquet", "arrow", "jsonl", "csv"]
+Kind = Literal["parquet", "arrow", "jsonl", "json", "csv"]
+ARRAY = re.compile(rb"\[\s*[{\]]")
+"""How an array of records begins, or one of none; a header may begin with a bracket, too."""
 
 
 def codec_of(content: bytes) -> str | None:
@@ -60,6 +62,8 @@ def kind_of_content(content: bytes) -> Kind:
     if content.startswith((ARROW_FILE, ARROW_STREAM)):
         return "arrow"
     start = content[:4096].lstrip(b"\xff\xfe\xef\xbb\xbf\0 \t\r\n")
+    if ARRAY.match(start.replace(b"\0", b"")):
+        return "json"
     return "jsonl" if start.startswith(b"{") else "csv"
 
 

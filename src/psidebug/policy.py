@@ -70,6 +70,8 @@ PIXELS = 50
 measured."""
 DATES_SHARE = 0.9
 """Share of the values of a column that must look like dates for it to be meant as dates. Not measured."""
+NUMBERS_SHARE = 0.9
+"""Share of the values of a text column that must look like numbers for it to be meant as numbers. Not measured."""
 
 # ── causes that the rows show ───────────────────────────────────────────────────────────────────────────────────────
 

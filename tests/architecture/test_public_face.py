@@ -33,7 +33,7 @@ EXPLANATION_COLUMNS = ["explanation", "evidence", "charge", "corrected", "gain",
 
 
 def test_the_public_names() -> None:
-    assert psidebug.__all__ == ["Diagnosis", "Explanation", "PsiError", "Task", "__version__", "debug"]
+    assert psidebug.__all__ == ["Diagnosis", "Explanation", "PsiCleaner", "PsiError", "Task", "__version__", "debug"]
     assert dir(psidebug) == psidebug.__all__
     for name in psidebug.__all__:
         assert getattr(psidebug, name) is not None
@@ -58,6 +58,8 @@ def test_debug_takes_its_data_in_order_and_its_options_by_name() -> None:
         "metadata": None,
         "annotations": None,
         "known": None,
+        "pred_probs": None,
+        "pred_probs_test": None,
         "symptom": "log_loss",
         "prior": None,
         "graybox": "auto",
@@ -68,7 +70,10 @@ def test_debug_takes_its_data_in_order_and_its_options_by_name() -> None:
         "images": None,
         "text": None,
         "effort": "decide",
+        "train": None,
+        "fits": None,
         "rng": None,
+        "run": None,
         "progress": None,
     }
     assert len(positional) + len(options) == len(parameters)
@@ -102,7 +107,7 @@ DIAGNOSIS = {
     },
     "what it is about": {"data", "display", "test_metadata"},
     "who found it": {"estimates", "graybox", "hypotheses", "live", "session", "symptom", "task", "tried"},
-    "who can find more": {"diagnose_again", "explain", "retrain", "reviewed", "verify"},
+    "who can find more": {"diagnose_again", "explain", "look_at", "retrain", "reviewed", "verify"},
     "pages and files": {"load", "report", "run", "save", "saved"},
     "how one is made from another": {"described", "of", "with_learner", "with_options", "with_proof", "with_repairs"},
 }  # fmt: skip

@@ -391,3 +391,26 @@ def test_on_paper_no_column_is_cut_off(hostile: Path, open_page: Open) -> None:
         return cells.filter((cell) => cell.checkVisibility() && cell.getBoundingClientRect().right > 718).length;
     }""")
     assert beyond == 0
+
+
+@pytest.mark.parametrize("paper", [718, 740], ids=["A4", "Letter"])
+@pytest.mark.parametrize("window", [1280, 1920, 390])
+def test_plots_drawn_in_any_window_are_whole_on_paper(
+    digits: tuple[Path, Any], open_page: Open, window: int, paper: int
+) -> None:
+    page = open_page(digits[0]).page
+    page.set_viewport_size({"width": window, "height": 800})
+    page.reload()
+    page.locator(".plot.drawn svg").first.wait_for()
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": paper, "height": 1000})
+    cut = """() => [...document.querySelectorAll(".plot")].filter((each) => {
+        const drawn = each.querySelector("svg").getBoundingClientRect();
+        return drawn.right > document.documentElement.clientWidth + 1 || getComputedStyle(each).overflowX !== "visible";
+    }).map((each) => each.dataset.plot)"""
+    assert page.evaluate(cut) == []
+    assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
+
+
+def test_what_is_wrong_comes_first(digits: tuple[Path, Any], open_page: Open) -> None:
+    assert open_page(digits[0]).page.locator("main > section, main > aside").first.get_attribute("id") == "causes"

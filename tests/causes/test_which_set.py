@@ -6,8 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import psidebug
 from psidebug.evidence.compete import compete
@@ -96,6 +100,30 @@ def test_a_third_party_turns_with_the_sets() -> None:
     )
     assert one > 1
     assert other == pytest.approx(-one, rel=0.1)
+
+
+@pytest.mark.parametrize("side", ["training", "test"])
+def test_many_training_rows_do_not_outvote_the_slice_that_both_accuse(side: str) -> None:
+    """P is calibrated on few test labels, or on many training labels: that says nothing about which set is wrong."""
+    rng, n, tests = np.random.default_rng(1000), 9_900, 600
+    X = pd.DataFrame(rng.normal(size=(n + tests, 4)), columns=["x0", "x1", "x2", "x3"])
+    score = 1.6 * X["x0"] - 1.2 * X["x1"]
+    for name in ("k0", "k1"):
+        kind = rng.choice(20, n + tests, p=rng.dirichlet(np.full(20, 3.0)))
+        score += rng.normal(size=20)[kind]
+        X[name] = np.array([f"v{each}" for each in kind], dtype=object)
+    score += 0.2 * rng.logistic(size=n + tests)
+    y = (score > np.median(score)).astype(int)
+    for name in ("k0", "k1"):
+        X.loc[rng.random(n + tests) < 0.03, name] = np.nan
+    own = (np.arange(n + tests) < n) == (side == "training")
+    given = np.where((X["k0"] == X["k0"].value_counts().index[0]) & own, 0, y)
+    encoder = make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore"), ["k0", "k1"]), remainder=StandardScaler(), sparse_threshold=0
+    )
+    model = make_pipeline(encoder, LogisticRegression())
+    found = psidebug.debug(model, X[:n], given[:n], X[n:], given[n:], check_fidelity=False, rng=0)
+    assert found.cause == f"{side}_labels"
 
 
 def test_validation_rows_decide_where_there_are_some() -> None:

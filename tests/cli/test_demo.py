@@ -130,3 +130,11 @@ def test_a_killed_demo_leaves_no_half_page(tmp_path: Path, wait: float) -> None:
     running.communicate(timeout=60)
     page = report.read_text(encoding="utf-8")
     assert page == "the page of last week" or page.rstrip().endswith("</html>")
+
+
+def test_it_ends_with_three_commands_to_try_next(demo: subprocess.CompletedProcess[str]) -> None:
+    told = demo.stdout.partition("Now with your own data")[2]
+    commands = re.findall(r"^ *psi (\w+)", told, flags=re.MULTILINE)
+    assert commands == ["debug", "review", "report"]
+    for name in commands:
+        assert psi(name, "--help").returncode == 0

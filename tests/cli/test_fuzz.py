@@ -55,7 +55,7 @@ REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
         "no column 'label' (the label); near ones are 'lable'",
     ),
     "latin-1": (text(GOOD.replace("a,no", "\xe9,no").encode("latin-1")), "is not UTF-8: byte 0xe9 in line"),
-    "ragged": (text(GOOD + "1,a,no,more\n"), "row 31 after the header has 4 values where the header has 3"),
+    "ragged": (text(GOOD + "1,a,no,more\n"), "row 30 has 4 values where the header has 3"),
     "short row": (text(GOOD + "1\n"), "has 1 value where the header has 3"),
     "duplicate names": (text(GOOD.replace("city", "x", 1)), "more than one column 'x'"),
     "lists": (lists, "column 'x' of"),
@@ -65,10 +65,13 @@ REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
     "no file": (lambda f: f / "none.csv", "there is no file"),
     "junk": (text(np.random.default_rng(0).bytes(2000).replace(b"PAR1", b"")), "train.csv"),
     "a spreadsheet": (text(b"PK\x03\x04 and so on"), "save the sheet as CSV"),
-    "a JSON array": (text('[{"x": 1, "label": "a"}]'), "one JSON object per line"),
+    "a damaged JSON array": (text('[{"x": 1, "label": "a"'), "begins as a JSON array but is damaged"),
     "broken JSON": (text('{"x": 1, "label": "a"}\n{"x": 2, "la'), "damaged or incomplete"),
-    "mixed JSON": (text('{"x": 1, "label": "a"}\n{"x": "b", "label": "a"}\n'), "holds numbers, but text in row 2"),
-    "missing labels": (text(GOOD + "1,a,\n"), "no label in 1 of its 31 rows, first in row 31"),
+    "mixed JSON": (
+        text('{"x": 1, "label": "a"}\n{"x": "b", "label": "a"}\n'),
+        "holds numbers, but text in row 1, from 0",
+    ),
+    "missing labels": (text(GOOD + "1,a,\n"), "no label in 1 of its 31 rows, first in row 30 (from 0)"),
     "one class": (text(GOOD.replace("yes", "no")), "has the label 'no' in all of its 30 rows"),
     "distinct labels": (text("x,label\n" + "".join(f"{i},L{i}\n" for i in range(60))), "so it is no label"),
     "labels of another kind": (
@@ -143,7 +146,7 @@ def test_infinity_is_no_class(tmp_path: Path) -> None:
     parquet(tmp_path, x=[1, 2, 3] * 10, label=[1.0, 2.0, float("inf")] * 10)
     ran = psi("debug", "train.parquet", "train.parquet", "--label", "label", folder=tmp_path)
     assert ran.code == 2
-    assert "train.parquet has infinity for a label in row 3" in ran.err
+    assert "train.parquet has infinity for a label in row 2 (from 0)" in ran.err
 
 
 @pytest.mark.parametrize("place", ["good.csv", "good.csv/run", "no/where", "."])
@@ -298,7 +301,7 @@ def test_a_file_with_a_row_of_another_length_is_refused(
     assume(odd != [""])  # a blank line is no row
     count = f"{len(odd)} value{'s' * (len(odd) > 1)}"
     ran = of_file(tmp_path, [*before, odd, *after], delimiter)
-    assert_refused(ran, f"any.csv is ragged: row {len(before) + 1} after the header has {count} where the header has 3")
+    assert_refused(ran, f"any.csv is ragged: row {len(before)} has {count} where the header has 3")
 
 
 @settings(often, max_examples=8)

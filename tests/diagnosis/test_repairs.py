@@ -28,6 +28,7 @@ from psidebug.diagnosis.repairs import (
     repairs_of,
 )
 from psidebug.evidence.held_out import Folds
+from psidebug.progress import silent
 from psidebug.task.task import Task
 from psidebug.training.trainer import Trainer
 
@@ -123,7 +124,7 @@ def test_no_test_row_has_a_say_in_the_model_that_judges_it(rows: Rows, monkeypat
     doubtful = Believed(given.copy(), np.full(len(given), 0.9), np.arange(3))
     for labels in (y_test, np.where(np.arange(len(y_test)) == 5, 1 - y_test, y_test)):
         task = Task.of(LogisticRegression(), X, given, X_test, labels)
-        repairs_of(Trainer(task), doubtful, None, repairs.unwatched)
+        repairs_of(Trainer(task), doubtful, None, silent)
     (before, _), (after, _) = made
     fold = np.arange(len(y_test)) % 3 == 5 % 3
     fold[5] = False
@@ -236,7 +237,7 @@ def test_test_rows_alone_are_judged_in_every_fold_also_where_no_label_is_doubted
     task = Task.of(LogisticRegression(), *rows.four, seed=0)
     posterior = np.full((len(rows.given), 2), 0.4)
     posterior[np.arange(len(rows.given)), rows.given] = 0.6
-    told = repairs_of(Trainer(task), Believed.by(posterior, task.train.codes), None, repairs.unwatched)
+    told = repairs_of(Trainer(task), Believed.by(posterior, task.train.codes), None, silent)
     X, y, folds = rows.X[rows.test], rows.truth[rows.test], Folds.of(task).test
     errors = sum(
         int(

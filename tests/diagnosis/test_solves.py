@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.svm import SVC
+from sklearn.svm import NuSVC
 
 import psidebug
 from psidebug.graybox.logistic.box import LogisticBox
@@ -17,7 +17,7 @@ from tests.conftest import Planted
 SOLVES: dict[str, tuple[Any, type, str]] = {
     "newton": (LogisticRegression(), LogisticBox, "_effects_of"),
     "leaf_derivative": (GradientBoostingClassifier(n_estimators=5, random_state=0), Reverse, "run"),
-    "surrogate": (SVC(), LogisticBox, "_effects_of"),
+    "surrogate": (NuSVC(), LogisticBox, "_effects_of"),
 }
 
 

@@ -20,7 +20,9 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
+from psidebug.diagnosis import some_rows
 from psidebug.evidence.calibration import calibrate
+from psidebug.evidence.contest import worth_asking
 from psidebug.evidence.held_out import Folds, LabelPredictions
 from psidebug.evidence.predictors import FOREST, LINEAR, OWN, Predictors
 from psidebug.evidence.predictors import OWN_ON_TEST as ON_TEST
@@ -412,3 +414,48 @@ def test_the_order_of_rows_with_ids_does_not_matter() -> None:
     for name, each in one.items():
         np.testing.assert_allclose(each.train[order], two[name].train, atol=1e-12)
         np.testing.assert_allclose(each.test, two[name].test, atol=1e-12)
+
+
+# ── who need not be trained ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def with_a_slice(share: float, seed: int = 0) -> Task:
+    """Rows of which a neighbour knows much; the given labels of this share of them are all 0."""
+    X, y, X_test, y_test = drawn(seed, 600, 300)
+    given = np.where(X[:, 1] > np.quantile(X[:, 1], 1.0 - share), 0, y)
+    return Task.of(KNeighborsClassifier(1), X, given, X_test, y_test)
+
+
+def test_a_slow_learner_that_counts_for_nothing_is_not_trained_in_folds() -> None:
+    """One nearest neighbour has learned the wrong labels by heart, as have its folds."""
+    task = with_a_slice(0.5)
+    everyone = predictors_in(task)
+    heard = worth_asking(everyone)
+    assert [each.name for each in heard.everyone] == [ON_TEST, LINEAR, FOREST]
+    before = heard.trainer.fits
+    assert OWN in calibrate(everyone.predict(), task.test.codes).unused  # its folds, trained all the same
+    assert everyone.trainer.fits == before + FOLDS
+
+
+def test_a_slow_learner_that_knows_something_is_asked_and_a_quick_one_always() -> None:
+    X, y, X_test, y_test = drawn(0, 600, 300)
+    knows = predictors_of(GaussianNB(), X, y, X_test, y_test)
+    assert worth_asking(knows) is knows
+    quick = predictors_of(LogisticRegression(), X, np.roll(y, 1), X_test, y_test)
+    assert worth_asking(quick) is quick
+
+
+def test_about_fewer_test_rows_who_learned_from_training_labels_is_not_trained_again() -> None:
+    X, y, X_test, y_test = drawn(0, 200, 90)
+    task = Task.of(GaussianNB(), X, y, X_test, y_test)
+    everyone, kept = predictors_in(task), np.arange(0, 90, 2)
+    everyone.predict()
+    fewer = everyone.tested_by(some_rows.tested_by(task, kept), kept)
+    before = fewer.trainer.fits
+    said = predicted(fewer)
+    assert fewer.trainer.fits == before + FOLDS  # the learner on these test rows alone
+    anew = predicted(predictors_in(fewer.task, fewer.folds))
+    assert set(said) == set(anew)
+    for name, each in said.items():
+        np.testing.assert_array_equal(each.train, anew[name].train)
+        np.testing.assert_array_equal(each.test, anew[name].test)

@@ -145,7 +145,7 @@ def test_rare_types_become_plain_ones(tmp_path: Path) -> None:
 def test_a_ragged_row_is_named_by_its_number(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text('a,b\n"two\nlines",1\n2,3,4\n')
     with pytest.raises(
-        UnreadableTable, match=r"row 2 after the header has 3 values where the header has 2 \('2,3,4'\)"
+        UnreadableTable, match=r"row 1 has 3 values where the header has 2 \('2,3,4'; rows count from 0\)"
     ):
         read_table(tmp_path / "t.csv")
 
@@ -158,9 +158,9 @@ def test_gzip_is_told_by_its_content(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("first", "second", "said"),
     [
-        ("1", '"foo"', "holds numbers, but text in row 2"),
-        ('"foo"', "true", "holds text, but true and false in row 2"),
-        ("[1]", '{"a": 1}', "holds lists, but records in row 2"),
+        ("1", '"foo"', "holds numbers, but text in row 1, from 0"),
+        ('"foo"', "true", "holds text, but true and false in row 1, from 0"),
+        ("[1]", '{"a": 1}', "holds lists, but records in row 1, from 0"),
     ],
 )
 def test_json_lines_that_disagree_about_a_column_are_not_called_damaged(

@@ -38,15 +38,17 @@ def log_in(port: int, password: str, address: str) -> int:
         connection.close()
 
 
-def test_wrong_passwords_from_one_address_lock_nobody_else_out(open_room: Room) -> None:
+def test_wrong_passwords_from_one_address_lock_nobody_else_out(
+    open_room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(login, "SLOW_DOWN", 60.0)  # so that the line stands still, however slow the machine is
+    monkeypatch.setattr(login, "SLOWEST", 60.0)
     port = open_room.talk.port
     crowd = [threading.Thread(target=log_in, args=(port, "wrong", ELSEWHERE)) for _ in range(25)]
     for each in crowd:
         each.start()
     time.sleep(0.3)
-    begun = time.monotonic()
     assert log_in(port, PASSWORD, "127.0.0.1") == 303
-    assert time.monotonic() - begun < 1.0
     assert log_in(port, "wrong", ELSEWHERE) == 429, "they wait in a line of their own"
     open_room.served.server.should_exit = True
     for each in crowd:

@@ -93,11 +93,14 @@ def _worth_less(trainer: Trainer, task: Task, columns: Sequence[TwoSets]) -> Ite
         model = trainer.fit(trees, features[:half], codes[:half])
         own, apart = (_Asked.of(model, *each) for each in ((features[half:], codes[half:]), parts[other]))
         for place in np.argsort(-model.feature_importances_)[:MOST_COLUMNS]:
-            (here, error), (there, error_there) = (each.worth(int(place), rng) for each in (own, apart))
-            clear = here > policy.LEAST_Z * error
+            at, orders = int(place), [rng.permutation(len(each.codes)) for each in (own, apart)]
+            here, error = own.worth(at, orders[0])
+            if here <= policy.LEAST_Z * error:  # nor is it worth more than elsewhere
+                continue
+            there, error_there = apart.worth(at, orders[1])
             apart_by = here - there - policy.LEAST_Z * float(np.hypot(error, error_there))
-            if clear and there < policy.HARDLY_ANY * here and apart_by > 0:
-                yield Candidate(columns[int(place)], other, apart_by)
+            if there < policy.HARDLY_ANY * here and apart_by > 0:
+                yield Candidate(columns[at], other, apart_by)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,10 +118,10 @@ class _Asked:
         rows, own = features[known].astype(np.float32), np.searchsorted(model.classes_, codes[known])
         return cls(model, rows, own, _said(model, rows, own))
 
-    def worth(self, place: int, rng: np.random.Generator) -> tuple[float, float]:
-        """Nats a row that a column is worth to the model, and their standard error."""
+    def worth(self, place: int, order: npt.NDArray[np.intp]) -> tuple[float, float]:
+        """Nats a row that a column is worth to the model beyond the same in another order, and their standard error."""
         permuted = self.features.copy()
-        permuted[:, place] = rng.permutation(permuted[:, place])
+        permuted[:, place] = permuted[order, place]
         gains = self.said - _said(self.model, permuted, self.codes)
         return float(gains.mean()), float(gains.std() / np.sqrt(max(len(gains), 1)))
 

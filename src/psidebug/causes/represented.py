@@ -15,7 +15,7 @@ from scipy.stats import binom
 
 from psidebug import policy
 from psidebug.causes.claim import SIDES, Claim
-from psidebug.causes.columns import TwoSets
+from psidebug.causes.columns import Floats, TwoSets
 from psidebug.task.data import Data
 
 CUTS, WIDEST, LEAST_ROWS = 20, 8, 10
@@ -31,8 +31,8 @@ def claims(data: Data, columns: list[TwoSets]) -> list[Claim]:
         if _of_other_rows(column):
             continue
         looked += len(data.train)  # each of its values could begin a range
-        for told, train, test in _kinds(column):
-            here, there = int(train.sum()), int(test.sum())
+        for told, here, test in _kinds(column):
+            there = int(test.sum())
             if there < LEAST_ROWS or there > len(test) / 2:
                 continue
             tested = np.bincount(data.test.codes[test], minlength=size)
@@ -59,9 +59,9 @@ def claims(data: Data, columns: list[TwoSets]) -> list[Claim]:
     ]
 
 
-def _gaps(column: TwoSets) -> Iterator[tuple[str, Mask, Mask]]:
+def _gaps(column: TwoSets, train: Floats) -> Iterator[tuple[str, int, Mask]]:
     """The ranges with most test values among those with so many training values, 0 to 7, inside."""
-    train, test = (np.sort(column.present(side)) for side in SIDES)
+    test = np.sort(column.present("test"))
     if len(train) < LEAST_ROWS:
         return
     below = np.append(0, np.searchsorted(test, train, side="right"))  # test values up to each training value
@@ -71,8 +71,13 @@ def _gaps(column: TwoSets) -> Iterator[tuple[str, Mask, Mask]]:
         own = test[below[begin] : below[begin + inside + 1]]
         if len(own):
             low, high = own[0], own[-1]
-            parts = [(each >= low) & (each <= high) for each in (column.train, column.test)]
-            yield f"{column.name} from {low:.4g} to {high:.4g}", parts[0], parts[1]
+            told = f"{column.name} from {low:.4g} to {high:.4g}"
+            yield told, _between(train, low, high), (column.test >= low) & (column.test <= high)
+
+
+def _between(ordered: Floats, low: float, high: float) -> int:
+    """How many of these values are in the range, both ends included."""
+    return int(np.searchsorted(ordered, high, side="right") - np.searchsorted(ordered, low, side="left"))
 
 
 def _few(count: int) -> str:
@@ -87,25 +92,25 @@ def _of_other_rows(column: TwoSets) -> bool:
     return max(float((test > train.max()).mean()), float((test < train.min()).mean())) > policy.MAJORITY
 
 
-def _kinds(column: TwoSets) -> Iterator[tuple[str, Mask, Mask]]:
-    """Values of a column, or ranges of numbers, in words, and which rows have them."""
+def _kinds(column: TwoSets) -> Iterator[tuple[str, int, Mask]]:
+    """Values of a column, or ranges of numbers, in words; how many training rows, and which test rows have them."""
     if column.values is not None:
         if len(column.values) <= policy.MOST_VALUES:
             for code, value in enumerate(column.values):
-                yield f"{column.name} = {value}", column.train == code, column.test == code
+                yield f"{column.name} = {value}", int((column.train == code).sum()), column.test == code
         return
     present = column.present("test")
     if not len(present):
         return
-    values = np.unique(present)
+    values, train = np.unique(present), np.sort(column.present("training"))
     if len(values) <= CUTS:
         for value in values:
-            yield f"{column.name} = {value:g}", column.train == value, column.test == value
+            yield f"{column.name} = {value:g}", _between(train, value, value), column.test == value
         return
-    yield from _gaps(column)
+    yield from _gaps(column, train)
     edges = np.unique(np.quantile(present, np.linspace(0.0, 1.0, CUTS + 1)))
     for begin in range(len(edges) - 1):
         for end in range(begin + 1, min(begin + WIDEST, len(edges) - 1) + 1):
             low, high = edges[begin], edges[end]
-            inside = [(each >= low) & (each <= high) for each in (column.train, column.test)]
-            yield f"{column.name} from {low:g} to {high:g}", inside[0], inside[1]
+            told = f"{column.name} from {low:g} to {high:g}"
+            yield told, _between(train, low, high), (column.test >= low) & (column.test <= high)

@@ -123,7 +123,8 @@ class Drop(Change):
             parts[name] = None if value is None else value[kept]
         about = None if data.metadata is None else take(data.metadata, kept)
         said = None if data.annotations is None else data.annotations.of_rows(kept)
-        return replace(data, train=train, metadata=about, annotations=said, **parts)
+        opinion = None if data.opinion is None else data.opinion.of_rows(kept)
+        return replace(data, train=train, metadata=about, annotations=said, opinion=opinion, **parts)
 
     def count(self, data: Data) -> int:
         """Rows that go."""
@@ -169,6 +170,7 @@ class Join(Change):
             sample_weight=None if weights is None else np.append(weights, np.full(count, weights.mean())),
             known=np.append(known, np.ones(count, dtype=bool)),
             came=np.append(came, test.codes),
+            opinion=None if data.opinion is None else data.opinion.joined(self.rows),
         )
 
     def count(self, data: Data) -> int:

@@ -10,6 +10,7 @@ from psidebug import policy
 from psidebug.checks.check import Check
 from psidebug.checks.classes import shares, spellings
 from psidebug.checks.date_texts import date_texts
+from psidebug.checks.number_texts import number_texts
 from psidebug.checks.outside import outside
 from psidebug.checks.pairs import Pairs
 from psidebug.checks.rows import contradictions, equal_rows, overlap
@@ -33,5 +34,6 @@ def checks_of(data: Data) -> tuple[Check, ...]:
         ids(data, pairs),
         constants(data, pairs),
         date_texts(data),
+        number_texts(data),
     )
     return tuple(check for check in seen if check is not None)[: policy.MOST_CHECKS]

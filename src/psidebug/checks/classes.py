@@ -36,8 +36,13 @@ def spelled_alike(encoding: Encoding) -> list[list[int]]:
 
 
 def _likeness(label: Hashable) -> Hashable:
-    """The spelling of a class. In short names, such as letters a and A or genotypes Aa and AA, capitals count."""
+    """The spelling of a class. In short names, such as letters a and A or genotypes Aa and AA, capitals count.
+
+    1 and 01 are one number.
+    """
     alike = spelling(label)
+    if isinstance(alike, str) and alike.isdecimal():
+        return str(int(alike))
     if isinstance(label, str) and isinstance(alike, str) and len(alike) < policy.LEAST_LETTERS:
         return " ".join(label.split())
     return alike

@@ -60,7 +60,7 @@ def datasets(output: Output) -> None:
 
 
 @command(example="psi bench speed --quick")
-@click.argument("what", type=click.Choice(["paper", "peers", "real", "causes", "speed"]))
+@click.argument("what", type=click.Choice(["paper", "peers", "real", "causes", "speed", "nets", "scale"]))
 @click.option("--quick", is_flag=True, help="One seed and small data: minutes instead of hours.")
 @click.option("--seeds", type=click.IntRange(1, 100), help="How many, from 0: 5 if left out, 3 for real, 2 for causes.")
 @click.option("--data", metavar="NAME", multiple=True, help="Only this data set (see 'psi datasets'); repeatable.")
@@ -107,8 +107,10 @@ def bench(
     "paper" repeats the evaluation of the paper and shows both sets of numbers; "peers" compares Psi with other tools,
     on the same rows in the same run; "real" takes errors that nobody planted; "causes" plants units, codes, copies and
     more, and asks which it is, also of real tables with wrong cells where PSI_DATA has them (real/raha); "speed"
-    compares Psi with one fit, with five folds and with other tools. Real data are downloaded, or read from the folder
-    that PSI_DATA names.
+    compares Psi with one fit, with five folds and with other tools; "nets" retrains small neural nets, asks how well
+    Psi foresees them, and who finds their wrong labels (it needs torch, and PSI_DATA for pictures); "scale" writes
+    Parquet files of up to ten million rows and measures time and memory by size. Real data are
+    downloaded, or read from the folder that PSI_DATA names.
 
     The benchmarks come with a clone of the repository, not with the installed package: there, run
     pip install -e ".[bench]" first.
@@ -134,6 +136,12 @@ def bench(
             quick=quick, out=out / "speed.csv", page=written, only=tasks, again=again, install=install,
             tell=output.remark,
         )  # fmt: skip
+    elif what == "scale":
+        _benchmarks("scale.command").bench_scale(quick=quick, out=out / "scale.jsonl", page=written, tell=output.remark)
+    elif what == "nets":
+        _benchmarks("nets.command").bench_nets(
+            quick=quick, out=out / "nets.csv", page=written, tasks=tasks, tell=output.remark
+        )
     elif what == "causes":
         _benchmarks("causes.command").bench_causes(
             quick=quick, out=out / "causes.csv", page=written, seeds=chosen, tell=output.remark

@@ -14,6 +14,7 @@ from psidebug.cli.options import allowed, command, file_option, run_argument, te
 from psidebug.cli.output import Output
 from psidebug.cli.settings import FlagOnly
 from psidebug.cli.tables import counted, show_table, wrote
+from psidebug.errors import UnknownOption
 from psidebug.threads import few_threads
 
 if TYPE_CHECKING:
@@ -148,6 +149,7 @@ def apply(
     from psidebug.exports.table_files import kind_of, write_content
     from psidebug.files import check_place
     from psidebug.store import load_run
+    from psidebug.store.manifest import ALL_LABELS
 
     _check_one(verified=verified, reviewed=reviewed, top=top)
     piped = str(target) == "-"
@@ -155,6 +157,11 @@ def apply(
     if not piped:
         check_place(target)
     found = load_run(run)
+    if (run / ALL_LABELS).exists():
+        raise UnknownOption(
+            f"the run was made of rows in blocks and keeps some of them: the repaired label of every row is in "
+            f"{run / ALL_LABELS}, columns row and repaired."
+        )
     if not (piped or overwrite) and (which := _own_file(target, found)) is not None:
         raise click.UsageError(
             f"{target} is the {which} file itself: choose another name, or --overwrite to lose what was given."

@@ -46,7 +46,16 @@ table_type = click.Path(allow_dash=True, path_type=Path)
 )
 @click.option("--text", metavar="COLUMN", multiple=True, help="A text column; long text columns are detected.")
 @click.option("--image", metavar="COLUMN", help="A column with pictures or their paths; shown, not learned from.")
+@click.option("--category", metavar="COLUMN", multiple=True, help="A column of categories, though written as numbers.")
 @click.option("--ignore", metavar="COLUMN", multiple=True, help="Hide a column from the model; slices still see it.")
+@click.option("--encoding", metavar="NAME", help="Of CSV and JSON files that are not UTF-8, such as cp1252.")
+@click.option("--drop-unlabelled", is_flag=True, help="Leave out rows without a label; the others keep their numbers.")
+@click.option(
+    "--prior",
+    metavar="RATE",
+    multiple=True,
+    help="How often labels are wrong, as 0.05, or by value, as annotator=bob:0.2; learned if left out.",
+)
 @click.option(
     "--learner",
     type=click.Choice(LEARNERS),
@@ -114,7 +123,11 @@ def debug(
     annotations: Path | None,
     text: tuple[str, ...],
     image: str | None,
+    category: tuple[str, ...],
     ignore: tuple[str, ...],
+    encoding: str | None,
+    drop_unlabelled: bool,
+    prior: tuple[str, ...],
     learner: str,
     model: Path | None,
     trust_pickle: bool,
@@ -130,11 +143,17 @@ def debug(
 ) -> int:
     """Find the training labels that cause a classifier's errors, and prove it.
 
-    TRAIN and TEST are tables: CSV, Parquet, JSON lines or Arrow, also compressed by gzip, or - for stdin. The labels of
-    TEST should be right. Numbers, categories, dates, texts and missing values need no preparation.
+    TRAIN and TEST are tables: CSV, Parquet, JSON or Arrow, also compressed by gzip, or - for stdin. The labels of TEST
+    should be right. Numbers, categories, dates, texts and missing values need no preparation.
+
+    TRAIN may be a folder of Parquet files, or a quoted pattern such as 'train/*.parquet': they are read in blocks, may
+    be larger than memory, and every label is written to RUN/labels_of_all.parquet.
 
     A run of the same data in RUN is replaced; if RUN holds anything else, psi stops.
     """
+    from psidebug.cli.large import check_options, diagnosed_over_blocks, is_large
+    from psidebug.cli.prior import prior_from
+    from psidebug.cli.tables import counted
     from psidebug.files import check_place
     from psidebug.intake import Roles, inputs_from
     from psidebug.timings import Stopwatch
@@ -143,18 +162,46 @@ def debug(
         check_place(report)
     if model is not None and _typed("learner"):
         raise click.UsageError("--model and --learner do not go together: give one of them.")
+    if model is not None and category:
+        raise click.UsageError("--category is for the learner that Psi builds: your --model takes columns as they are.")
     if full and effort != "prove" and _typed("effort"):
         raise click.UsageError(f"--full and --effort {effort} do not go together: give one of them.")
     if fail_above is not None and effort == "rank" and not full:
         raise click.UsageError("--fail-above counts labels that are proved wrong, and --effort rank proves none.")
     given = None if model is None else _loaded(output, model, trust_pickle)
-    roles = Roles(label, id_, text, image, ignore)
-    options = {"rounds": rounds, "causes": causes, "effort": "prove" if full else effort}
+    roles = Roles(label, id_, text, image, ignore, category)
+    if is_large(train):
+        check_options(
+            id=id_, annotations=annotations, text=text, image=image, encoding=encoding, full=full or effort == "prove",
+            rounds=rounds > 1, report=report, timings=timings, **{"drop-unlabelled": drop_unlabelled},
+        )  # fmt: skip
+        with output.progress() as tick:
+            found, inputs = diagnosed_over_blocks(
+                train, test, validation, roles, run, tick, model=given, learner=learner, seed=seed, causes=causes,
+                effort=effort, prior=_one_rate(prior),
+            )  # fmt: skip
+        failed = fail_above is not None and found.corrected > allowed(fail_above, _count(found.settings["rows"]))
+        _show(output, found, inputs, run, None, failed, timings=False)
+        return int(failed)
+    options: dict[str, Any] = {"rounds": rounds, "causes": causes, "effort": "prove" if full else effort}
     with output.progress() as tick, Stopwatch().watching("reading") as watch:
         tick("reading", 0, 1)
         inputs = inputs_from(
-            train, test, validation, roles, learner=learner, model=given, annotations=annotations, seed=seed
+            train,
+            test,
+            validation,
+            roles,
+            learner=learner,
+            model=given,
+            annotations=annotations,
+            seed=seed,
+            encoding=encoding,
+            drop_unlabelled=drop_unlabelled,
         )
+        options["prior"] = prior_from(prior, inputs.train.table)
+        for part in (inputs.train, inputs.test, inputs.validation):
+            if part is not None and part.left_out:
+                output.remark(f"psi: {counted(part.left_out, 'row')} of {part.name} without a label left out.")
         if output.verbose:
             for line in inputs.built:
                 click.echo(f"psi: {line}", err=True)
@@ -183,6 +230,18 @@ def debug(
     failed = fail_above is not None and proved > allowed(fail_above, len(labels.given))
     _show(output, found, inputs, run, report, failed, timings=timings)
     return int(failed)
+
+
+def _one_rate(prior: tuple[str, ...]) -> float | None:
+    """How often labels are wrong, where rows are read in blocks: one number, or learned."""
+    try:
+        return float(prior[0]) if prior else None
+    except ValueError:
+        raise click.UsageError("--prior is one rate, such as 0.05, for rows that are read in blocks.") from None
+
+
+def _count(told: str) -> int:
+    return int(told.replace(",", ""))
 
 
 def _typed(option: str) -> bool:

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 
 SHADES = " ░▒▓█"
 INDENT = 3
+NEXT = (
+    "psi debug train.csv test.csv --label LABEL   # what is wrong with these files",
+    "psi review psi-run                           # look through the suspects in a browser",
+    "psi report psi-run -o report.html            # one page for your colleagues",
+)
 
 
 @command(example="psi demo --report demo.html")
@@ -42,6 +47,7 @@ def demo(output: Output, *, seed: int, report: Path | None) -> None:
         output.result(as_data(found) | {"report": report and str(report)})
     else:
         found = _shown(output, data, seed)
+        _next(output.console)
     if report is not None:
         found.report(report)
         if not output.as_json:
@@ -79,6 +85,15 @@ def _shown(output: Output, data: MislabelledDigits, seed: int) -> Diagnosis:
     heading(console, "5. The proof")
     _show_proof(console, diagnosis, data)
     return diagnosis
+
+
+def _next(console: Console) -> None:
+    """What to try with data of one's own."""
+    from psidebug.cli.findings import heading
+
+    heading(console, "Now with your own data")
+    for line in NEXT:
+        console.print(" " * INDENT + line, markup=False, soft_wrap=True)
 
 
 def _say(console: Console, text: str) -> None:

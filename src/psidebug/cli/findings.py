@@ -19,6 +19,7 @@ from psidebug.findings.about_tests import error_without_suspects
 from psidebug.findings.answers import Answers
 from psidebug.findings.frames import curve_frame, repairs_frame
 from psidebug.report.effects import errors_of
+from psidebug.store.manifest import ALL_LABELS
 
 SUSPECTS_SHOWN, SLICES_SHOWN, ANNOTATORS_SHOWN = 8, 5, 5
 INDENT = 2
@@ -110,7 +111,11 @@ def show_next(console: Console, found: Answers, *, run: Path, report: Path | Non
         steps.append(
             (f"psi apply {place} --cause {cause}{flag} -o {file}", f"write the {rows} data with that repaired")
         )
-    if found.corrected:
+    if (run / ALL_LABELS).exists():
+        console.print(
+            f"  The label of every row, given and repaired, is in {quote(str(run / ALL_LABELS))}.", markup=False
+        )
+    elif found.corrected:
         steps.append((f"psi apply {place} -o {fixed}", "write the training data with the corrected labels"))
     console.print(table_of([(Text(command, style="bold"), what) for command, what in steps]))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from psidebug.cli.terminal import harmless
+from psidebug.timings import Tick
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-Progress = Callable[[str, int, int], None]
 PIPED_WIDTH = 100
 """Columns of the text when stdout is no terminal, unless COLUMNS says otherwise."""
 
@@ -62,14 +62,16 @@ class Output:
             click.echo(harmless(text), err=True)
 
     @contextmanager
-    def progress(self) -> Iterator[Progress]:
+    def progress(self) -> Iterator[Tick]:
         """A callback (stage, done, total): a moving bar on a terminal; elsewhere, with ``-v``, a line per stage."""
         if self.quiet:
             yield lambda stage, done, total: None
         elif self.verbose and not sys.stderr.isatty():
             yield _stage_lines()
         else:
-            with _progress_bar() as tick:
+            from psidebug.progress import terminal_bar
+
+            with terminal_bar(_console(stderr=True)) as tick:
                 yield tick
 
 
@@ -86,36 +88,7 @@ def _console(*, stderr: bool) -> Console:
     return Plain(stderr=stderr, highlight=False, width=width, emoji=False)
 
 
-@contextmanager
-def _progress_bar() -> Iterator[Progress]:
-    """Stage, fits done of how many, time left; silent when stderr is not a terminal."""
-    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bars
-
-    console = _console(stderr=True)
-    texts = [TextColumn(f"{{task.fields[{name}]}}") for name in ("count", "left")]
-    columns = (TextColumn("  {task.description}"), BarColumn(bar_width=20), texts[0], TimeElapsedColumn(), texts[1])
-    with Bars(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
-        bar = bars.add_task("starting", total=None, count="", left="")
-
-        def tick(stage: str, done: int, total: int) -> None:
-            if not total:  # a single fit
-                return
-            counted = total > 1
-            remaining = bars.tasks[0].time_remaining if counted and done else None
-            bars.update(
-                bar,
-                description=stage,
-                completed=done,
-                total=total if counted else None,
-                count=f"{done} of {total} fits" if counted else "",
-                left="" if remaining is None else f"{remaining:.0f} s left",
-            )
-
-        yield tick
-
-
-def _stage_lines() -> Progress:
+def _stage_lines() -> Tick:
     """A callback that writes one line when a stage begins."""
     seen: list[str] = []
 

@@ -101,9 +101,9 @@ def explain(output: Output, *, run: Path, test_row: str | None, top: int, budget
 
     TEST_ROW is its id if the test file has the --id column, else its position in the file, from 0. Without TEST_ROW,
     the misclassified rows are listed. Shows the labels that cause the error, best first, and the smallest correction
-    found that repairs it, proved by retraining.
+    found that repairs it, proved by retraining, beside as many random labels that are moved.
     """
-    from dataclasses import replace
+    from dataclasses import asdict, replace
 
     from psidebug.diagnosis.diagnosis import Diagnosis
     from psidebug.store import load_run
@@ -128,6 +128,7 @@ def explain(output: Output, *, run: Path, test_row: str | None, top: int, budget
                 "causes": causes[:top],
                 "of": len(causes),
                 "smallest": told.smallest and told.smallest.rows.tolist(),
+                "by_chance": told.smallest and told.smallest.by_chance and asdict(told.smallest.by_chance),
                 "test_label_doubt": told.test_label_doubt,
                 "fits": told.fits,
             }

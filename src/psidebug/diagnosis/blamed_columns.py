@@ -6,7 +6,7 @@ for that. A linear one alone is asked first: if it still says enough without the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import replace
 
 from psidebug import policy
@@ -19,8 +19,7 @@ from psidebug.evidence.drawn import MOST_WITHOUT_A_COLUMN, drawn_rows
 from psidebug.evidence.hypotheses import Hypothesis
 from psidebug.evidence.predictors import Predictors
 from psidebug.evidence.which_set import mirrored
-
-Tick = Callable[[str, int, int], None]
+from psidebug.timings import Tick
 
 
 def columns_to_blame(

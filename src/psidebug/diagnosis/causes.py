@@ -8,7 +8,7 @@ likelihood of the learner trained on it, beside a control: the same change to an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -33,9 +33,9 @@ from psidebug.task import learner as learners
 from psidebug.task.data import Data, LabelledSet
 from psidebug.task.tables import column_of
 from psidebug.task.task import Task
+from psidebug.timings import Tick
 from psidebug.training.trainer import Trainer
 
-Tick = Callable[[str, int, int], None]
 FIRST = ("label_spelling", "swapped_columns", "unit", "missing_code", "leak", "duplicates", "dead_column")
 """Which claim is accepted first: those before could look like those after."""
 MOST_ACCEPTED = 6

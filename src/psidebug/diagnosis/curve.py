@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 
 import numpy as np
@@ -15,6 +14,7 @@ from psidebug.errors import LearnerFailed
 from psidebug.findings.effects import Floats
 from psidebug.findings.findings import Curve, Point, Rows
 from psidebug.task.labels import Codes
+from psidebug.timings import Tick
 
 
 def curve_of(
@@ -25,7 +25,7 @@ def curve_of(
     p_wrong: Floats,
     *,
     suggested: int,
-    tick: Callable[[str, int, int], None],
+    tick: Tick,
 ) -> Curve:
     """Retrain with the first suspects corrected, at several numbers of them around the suggested one."""
     task = prover.task

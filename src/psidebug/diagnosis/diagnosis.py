@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from os import PathLike
@@ -18,7 +18,7 @@ from psidebug.diagnosis.either_set import CONTRADICT
 from psidebug.diagnosis.find import find
 from psidebug.diagnosis.named_options import check_spec, stated_prior
 from psidebug.diagnosis.repair import Correction
-from psidebug.diagnosis.repairs import Believed, changes_of, repairs_of, told, unwatched
+from psidebug.diagnosis.repairs import Believed, changes_of, repairs_of, told
 from psidebug.diagnosis.session import Session, reopened, settled
 from psidebug.diagnosis.when_asked import WhenAsked
 from psidebug.diagnosis.who_errs import annotator_findings
@@ -28,10 +28,12 @@ from psidebug.exports.repaired import repaired_table
 from psidebug.findings.answers import Answers
 from psidebug.findings.effects import Controls, Verification
 from psidebug.findings.findings import Causes, Curve, Findings, FoundRepair
-from psidebug.findings.frames import curve_frame, in_library, repairs_frame, timings_frame
+from psidebug.findings.frames import curve_frame, in_library, labels_frame, repairs_frame, timings_frame
 from psidebug.graybox.fidelity import Fidelity
 from psidebug.graybox.protocol import GrayBox
 from psidebug.inference.estimates import Estimates
+from psidebug.progress import silent, watched
+from psidebug.report.notebook import FIRST, ShownRows, in_a_notebook
 from psidebug.spec import Spec
 from psidebug.store import Run, check_run_place, load_run, save_run
 from psidebug.symptoms import Symptom
@@ -69,7 +71,7 @@ class Diagnosis(Answers):
 
     @classmethod
     def of(
-        cls, rounds: Sequence[tuple[Findings, Session]], spec: Spec, watch: Stopwatch, tick: Tick = unwatched
+        cls, rounds: Sequence[tuple[Findings, Session]], spec: Spec, watch: Stopwatch, tick: Tick = silent
     ) -> Diagnosis:
         """The first round, with the later ones; with the whole proof if that is asked for."""
         made = []
@@ -106,7 +108,7 @@ class Diagnosis(Answers):
 
     def _proved(self, found: Findings) -> Findings:
         if self.spec.effort != "rank":
-            self._proof.everything(unwatched)
+            self._proof.everything(silent)
         return self._proof.added_to(found)
 
     @property
@@ -178,7 +180,7 @@ class Diagnosis(Answers):
         stated = stated_prior(self.spec.prior, self.task)
         moves = None if stated is None else stated.moves
         with self._proof.watch.watching("repairs"), one_blas_thread():
-            return repairs_of(self.session.prover.trainer, Believed.found(self.found.labels), moves, unwatched)
+            return repairs_of(self.session.prover.trainer, Believed.found(self.found.labels), moves, silent)
 
     @cached_property
     def data(self) -> Data:
@@ -294,15 +296,16 @@ class Diagnosis(Answers):
     def explain(self, test_row: int, *, budget: int = 12) -> explanation.Explanation:
         """The causes of one misclassified test point: PS of every training label for that error alone.
 
-        With the smallest set of corrections found that repairs it, verified by at most ``budget`` fits, and a warning
-        where the evidence says that it is the label of the test row that is wrong.
+        With the smallest set of corrections found that repairs it, verified by at most ``budget`` fits, beside as many
+        random labels that are moved, three fits more; and a warning where the evidence says that it is the label of the
+        test row that is wrong.
         """
         explanation.check_row(self.task, test_row)
         if self.nothing_to_debug or self.graybox is None:
             raise NotMisclassified("this diagnosis was made without bugs; run debug again without bugs=[].")
         said = self.found.test_probabilities
         with one_blas_thread():
-            return explanation.explain(
+            found = explanation.explain(
                 self.session.prover,
                 self.graybox,
                 self.prior,
@@ -311,6 +314,19 @@ class Diagnosis(Answers):
                 test_probability=None if said is None else said[int(test_row)],
                 budget=budget,
             )
+        return replace(found, rows=self._shown)
+
+    def look_at(self, rows: int | Iterable[Any] = FIRST) -> ShownRows:
+        """Suspects with the values of their rows: the first so many, or the training rows with these ids."""
+        if isinstance(rows, int):
+            return replace(self._shown(self.suspects), most=rows)
+        labels = self.found.labels
+        chosen = replace(labels, order=self.data.positions(rows))
+        frame = labels_frame(chosen, self.found.encoding, self.found.frames)
+        return replace(self._shown(frame), most=len(chosen.order))
+
+    def _shown(self, frame: Any) -> ShownRows:
+        return ShownRows(frame, self.found, self.data)
 
     def verify(self, rows: Iterable[Any] | Mapping[Any, Any]) -> Controls:
         """What correcting these training rows (ids) would do, by retraining, beside the two controls.
@@ -325,18 +341,16 @@ class Diagnosis(Answers):
         with one_blas_thread():
             return self.session.prover.verify(Relabel.of_positions(self.data, labels))
 
-    def diagnose_again(
-        self, known: Mapping[Any, Any], *, progress: Callable[[str, int, int], None] | None = None
-    ) -> Diagnosis:
+    def diagnose_again(self, known: Mapping[Any, Any], *, progress: Tick | bool | None = None) -> Diagnosis:
         """A new diagnosis of the same rows, with the same options, after a person has settled some labels, by row id.
 
         These labels are facts: the learner is trained on them, and they are neither suspects nor changed.
         """
         self.spec.check_kept()
         task = self.task if self.session.came is None else replace(self.task, data=self.session.came)
-        watch, tick = stopwatch(), staged(progress or unwatched)
-        begun = watch.fits
-        with watch.watching("the model's fit"):
+        watch = stopwatch()
+        with watched(progress) as told, watch.watching("the model's fit"):
+            begun, tick = watch.fits, staged(told)
             again = settled(task, known)
             origin = origin_of(again, self.found.origin.seed)
             found = Diagnosis.of(find(again, self.spec, origin, tick, begun=begun), self.spec, watch, tick)
@@ -459,9 +473,11 @@ class Diagnosis(Answers):
 
     def __str__(self) -> str:
         odd = [f"  {each.sentence}" for each in self.found.checks]
-        return "\n".join([*(["Before the diagnosis", *odd, ""] if odd else []), self.verdict])
+        said = [f"  {each.said[:1].upper()}{each.said[1:]}." for each in self.found.slices if each.said]
+        decided = bool(self.found.explanations) and not self.found.corrected  # then no label is accused
+        parts = [("Before the diagnosis", odd), ("", [self.verdict]), ("What they have in common", said)]
+        parts.append(("First suspects", [] if decided or not len(self.suspects) else [repr(self.look_at(5))]))
+        return "\n\n".join("\n".join([*([name] if name else []), *lines]) for name, lines in parts if lines)
 
     def _repr_html_(self) -> str:
-        from psidebug.report import in_a_notebook
-
         return in_a_notebook(self.found, self.data)

@@ -6,7 +6,7 @@ which of the two it is, validation rows say, or a third party (:mod:`psidebug.ev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,7 +25,7 @@ from psidebug.diagnosis.some_rows import in_shares_of_training, of_all_rows, of_
 from psidebug.errors import LearnerFailed
 from psidebug.evidence.calibration import chance
 from psidebug.evidence.compete import compared, compete
-from psidebug.evidence.contest import Contest, with_repaired_labels
+from psidebug.evidence.contest import Contest, with_repaired_labels, worth_asking
 from psidebug.evidence.drawn import of_all, weighed_rows
 from psidebug.evidence.held_out import Rows
 from psidebug.evidence.hypotheses import Hypothesis
@@ -35,9 +35,9 @@ from psidebug.findings.effects import Controls
 from psidebug.findings.findings import FoundCause
 from psidebug.margins import log_losses
 from psidebug.task.task import Task
+from psidebug.timings import Tick
 from psidebug.training.trainer import Trainer
 
-Tick = Callable[[str, int, int], None]
 CONTRADICT = FoundCause(
     "cannot_say",
     "most labels",
@@ -96,8 +96,7 @@ def weighed(
         fewer = [None if each is None else each[drawn] for each in (effects, stated)]
         found = _contested(part, trainer.beside(part), fewer[0], fewer[1], tick, seen=seen, labels_only=labels_only)
         found = replace(found, hypotheses=of_all(found.hypotheses[:MOST_EXTENDED], drawn, task, stated))
-    of_test = None if found.of_test is None else found.of_test.finished
-    return replace(found, hypotheses=tuple(each.finished for each in found.hypotheses), of_test=of_test)
+    return replace(found, of_test=None if found.of_test is None else found.of_test.finished)
 
 
 def _contested(
@@ -112,7 +111,7 @@ def _contested(
 ) -> Weighed:
     """By all of these rows."""
     changed = {each.column for each in seen if each.column is not None}
-    everyone = Predictors.of(task, trainer)
+    everyone = worth_asking(Predictors.of(task, trainer))
     contest = Contest.of(task, everyone, stated)
     if labels_only:
         return Weighed(tuple(compete(contest, effects, tick)))
@@ -130,7 +129,7 @@ def _contested(
     if kept is not None:
         matched = tested_by(task, kept)
         enough = enough_evidence(matched)
-        everyone = Predictors.of(matched, trainer) if enough else everyone
+        everyone = everyone.tested_by(matched, kept) if enough else everyone
         of_labels = Contest.of(matched, everyone, stated) if enough else None
     hypotheses: tuple[Hypothesis, ...] = ()
     of_test: Hypothesis | None = None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ from psidebug.findings.frames import labels_frame, library_for
 from psidebug.graybox.protocol import GrayBox, LinearGrayBox
 from psidebug.inference.estimates import Estimates, no_causes
 from psidebug.priors import Prior
+from psidebug.report.notebook import ShownRows, explanation_in_a_notebook
 from psidebug.sufficiency import sufficiency
 from psidebug.symptoms import misclassified
 from psidebug.task.labels import Codes, quoted
@@ -54,6 +57,17 @@ class Explanation:
     """How many corrections the gray box expected to repair the bug; None if it expected none to."""
     test_label_doubt: str | None = None
     """Why the label of the test row itself may be wrong; None if nothing says so."""
+    rows: Callable[[Any], ShownRows] | None = field(default=None, repr=False)
+    """The first rows of a frame such as ``causes`` with their values; None where nobody has the rows at hand."""
+
+    def __repr__(self) -> str:
+        shown = "" if self.rows is None or not len(self.causes) else f"\n\n{self.rows(self.causes)!r}"
+        return f"{self}{shown}"
+
+    def _repr_html_(self) -> str:
+        if self.rows is None:
+            return f"<p>{html.escape(str(self))}</p>"
+        return explanation_in_a_notebook(str(self), self.test_row, self.rows(self.causes))
 
     def __str__(self) -> str:
         causes = f"{counted(len(self.causes), 'training label')} can be a cause" if len(self.causes) else self.engine

@@ -30,7 +30,15 @@ from psidebug.diagnosis.ranking import answered, default_prior, first_suspects, 
 from psidebug.diagnosis.rare_classes import notes_on_rare_classes
 from psidebug.diagnosis.repair import best_of, enough_evidence, retrained
 from psidebug.diagnosis.session import Session
-from psidebug.diagnosis.verdict import RANKED, cannot_say, notes_on_classes, notes_on_estimates, verdict, with_causes
+from psidebug.diagnosis.verdict import (
+    RANKED,
+    cannot_say,
+    notes_on_classes,
+    notes_on_estimates,
+    notes_on_head,
+    verdict,
+    with_causes,
+)
 from psidebug.diagnosis.who_errs import annotator_findings
 from psidebug.errors import InferenceError
 from psidebug.evidence.hypotheses import Hypothesis
@@ -42,10 +50,9 @@ from psidebug.priors import Prior
 from psidebug.spec import Spec, kept
 from psidebug.sufficiency import group_sufficiency
 from psidebug.task.task import Task
-from psidebug.timings import FIT
+from psidebug.timings import FIT, Tick
 from psidebug.training.trainer import Trainer, one_blas_thread
 
-Progress = Callable[[str, int, int], None]
 Found = tuple[Findings, Session]
 """What was found, and who can find more."""
 FirstSuspects = Callable[[Any], None]
@@ -54,11 +61,19 @@ SHOWN_FIRST = 5
 
 
 def find(
-    task: Task, spec: Spec, origin: Origin, tick: Progress, *, begun: int = 0, show: FirstSuspects | None = None
+    task: Task,
+    spec: Spec,
+    origin: Origin,
+    tick: Tick,
+    *,
+    begun: int = 0,
+    show: FirstSuspects | None = None,
+    keep_rules: bool = False,
 ) -> list[Found]:
     """A diagnosis of the task, and of each later round; the first knows what the later ones correct.
 
-    ``begun`` is the number of fits on the stopwatch before the task was made, ``show`` gets the first suspects.
+    ``begun`` is the number of fits on the stopwatch before the task was made, ``show`` gets the first suspects. With
+    ``keep_rules`` the hypotheses keep what it takes to speak of further rows.
     """
     with one_blas_thread():
         if len(task.bugs) == 0:
@@ -69,7 +84,8 @@ def find(
         seen = Repaired(task) if spec.causes == "labels" else repaired_rows(task, tick)
         if len(seen.task.bugs) == 0:
             return [_counted(_told(_nothing_to_debug(seen, spec, origin, tick), task, seen), begun)]
-        rounds = [_counted(_told(_one_round(seen, spec, origin, {}, tick, show), task, seen), begun)]
+        first_round = _one_round(seen, spec, origin, {}, tick, show, keep_rules=keep_rules)
+        rounds = [_counted(_told(first_round, task, seen), begun)]
         while len(rounds) < spec.rounds and (last := rounds[-1])[0].correction is not None:
             begun = timings.stopwatch().fits
             again = last[1].prover.trainer.after(Relabel.of(last[1].task.data, last[0].correction.codes))
@@ -112,8 +128,10 @@ def _one_round(
     spec: Spec,
     origin: Origin,
     more: dict[str, str],
-    tick: Progress,
+    tick: Tick,
     show: FirstSuspects | None = None,
+    *,
+    keep_rules: bool = False,
 ) -> Found:
     task = seen.task
     tick("profiling", 0, 1)
@@ -129,7 +147,7 @@ def _one_round(
         believed = weighed(
             task, prover.trainer, _effects(box, task), _moves(stated), tick, seen=seen.causes, labels_only=only
         )
-    hypotheses = believed.hypotheses
+    hypotheses = believed.hypotheses if keep_rules else tuple(each.finished for each in believed.hypotheses)
     timings.begin("retraining")
     tried = retrained(prover, hypotheses, tick)
     prior = stated if stated is not None else learned_prior(task, hypotheses[0] if hypotheses else None)
@@ -148,11 +166,13 @@ def _one_round(
     )
     own = next((each for each in found if each.proved), None)
     inside = None if best is None else best.inside(task.train.codes)
-    correction = None if best is None else VerifiedCorrection(best.explanation, best.codes, best.verified, own, inside)
+    correction = None
+    if best is not None:
+        correction = VerifiedCorrection(best.explanation, best.codes, best.verified, own, inside, best.trained)
     accused = training_labels(task, best, None, hypotheses)
     tests = suspect_tests(task, believed.of_test)
     causes = (*seen.causes, *with_error_told(believed.causes, task, tests), *(() if accused is None else (accused,)))
-    notes = notes_on_estimates(box, estimates) + prover.notes + notes_on_classes(task, repaired)
+    notes = notes_on_estimates(box, estimates) + prover.notes + notes_on_classes(task, repaired) + notes_on_head(task)
     notes += notes_on_rare_classes(task, hypotheses)
     settings = told_of(prior, origin, phi, box, estimates) | more
     if stated is None and enough:
@@ -188,13 +208,14 @@ def _checks(task: Task) -> tuple[Check, ...]:
     return checks_of(task.data)
 
 
-def _nothing_to_debug(seen: Repaired, spec: Spec, origin: Origin, tick: Progress) -> Found:
+def _nothing_to_debug(seen: Repaired, spec: Spec, origin: Origin, tick: Tick) -> Found:
     """No label is a cause, but some may be wrong: where no test point is misclassified, the evidence says which."""
     task, stated = seen.task, stated_prior(spec.prior, seen.task)
     hypotheses: tuple[Hypothesis, ...] = ()
     decides = spec.effort != "rank"
     if decides and not (task.predicted != task.test.codes).any() and enough_evidence(task):
-        hypotheses = weighed(task, Trainer(task), None, _moves(stated), tick, labels_only=True).hypotheses
+        found = weighed(task, Trainer(task), None, _moves(stated), tick, labels_only=True).hypotheses
+        hypotheses = tuple(each.finished for each in found)
     findings = Findings(
         encoding=task.encoding,
         labels=label_findings(task, None, hypotheses, task.train.codes),

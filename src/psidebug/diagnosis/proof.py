@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -14,6 +14,9 @@ from psidebug.errors import LearnerFailed
 from psidebug.findings.effects import Controls, ErrorRate, Mask, Verification
 from psidebug.margins import best_rival, is_wrong, log_losses, predicted_by
 from psidebug.task.labels import Codes
+from psidebug.task.learner import final_step
+from psidebug.task.nets import Head
+from psidebug.task.probabilities import is_head
 from psidebug.task.task import Task
 from psidebug.training.trainer import Trainer
 
@@ -39,10 +42,12 @@ class Prover:
         self.notes: tuple[str, ...] = ()
         differ = float((predicted_by(actual.test, task.test.codes) != task.predicted).mean())
         if task.fitted_by_user and differ > policy.REPRODUCED:
+            why = "it was fitted on other data, with options that fit(X, y) does not have, or by chance"
+            if isinstance(final_step(task.learner), Head):
+                why = "its last layer was not trained to the end, or with other weights"
             self.notes = (
                 f"a fresh fit on the same labels classifies {differ:.0%} of the test points otherwise than the model "
-                f"as it came: it was fitted on other data, with options that fit(X, y) does not have, or by chance; "
-                f"corrections are compared with the fresh fit",
+                f"as it came: {why}; corrections are compared with the fresh fit",
             )
 
     @property
@@ -50,29 +55,38 @@ class Prover:
         """How many there were."""
         return self.trainer.fits
 
+    @property
+    def trains(self) -> str:
+        """What is trained: the learner, a stand-in for one that was not given, or the head of a net."""
+        if is_head(self.task.learner):
+            return "stand-in"
+        return "head" if isinstance(final_step(self.task.learner), Head) else "learner"
+
+    @cached_property
+    def of_whole_net(self) -> Prover | None:
+        """Who retrains all layers of a net, as often as its budget allows; None where that is not possible."""
+        if (net := self.task.whole) is None:
+            return None
+
+        def within_budget(fits: int) -> None:
+            if fits >= net.most_fits:
+                raise LearnerFailed(f"the net was trained {fits} times, which is what fits allows.")
+
+        task = replace(self.task, learner=net, whole=None)
+        try:
+            return Prover(task, Trainer(task, before_fit=within_budget))
+        except LearnerFailed as error:
+            self.notes += (f"the net was not retrained, only its head: {error}",)
+            return None
+
     def verify(self, change: Change) -> Verification:
         """Retrain after this change and measure; trained once however often it is asked."""
         trained = self.trainer.trained(change)
-        before, after = self._test, _Model(trained.test)
-        was, now = self._validation, None if trained.validation is None else _Model(trained.validation)
-        # A model that lost a class gives its points an infinite loss: the gain is then -∞, of no known error.
-        gains = before.losses - after.losses
-        return Verification(
+        return compared(
+            (self._test.margins, None if self._validation is None else self._validation.margins),
+            (trained.test, trained.validation),
+            self.task.bugs,
             corrected=change.count(self.task.data),
-            test_before=before.errors,
-            test_after=after.errors,
-            validation_before=None if was is None else was.errors,
-            validation_after=None if now is None else now.errors,
-            bugs_fixed=int((~after.wrong[self.task.bugs]).sum()),
-            points_broken=after.broken_since(before),
-            gain=float(gains.sum()),
-            gain_error=float(np.sqrt(np.vdot(gains, gains))) if np.isfinite(gains).all() else float("inf"),
-            margins=after.margins,
-            wrong_after=after.wrong,
-            log_loss_before=float(before.losses.mean()),
-            log_loss_after=float(after.losses.mean()),
-            validation_broken=None if was is None or now is None else now.broken_since(was),
-            validation_gain=None if was is None or now is None else float((was.losses - now.losses).sum()),
         )
 
     def controls(self, change: Relabel) -> Controls:
@@ -114,6 +128,40 @@ class _Model:
 
     def broken_since(self, before: _Model) -> int:
         return int((self.wrong & ~before.wrong).sum())
+
+
+Margins = npt.NDArray[np.float64]
+
+
+def compared(
+    old: tuple[Margins, Margins | None],
+    new: tuple[Margins, Margins | None],
+    bugs: npt.NDArray[np.intp],
+    *,
+    corrected: int,
+) -> Verification:
+    """A model beside the one before, by their margins on the test and the validation set, if there is one."""
+    before, after = _Model(old[0]), _Model(new[0])
+    was, now = (None if each is None else _Model(each) for each in (old[1], new[1]))
+    # A model that lost a class gives its points an infinite loss: the gain is then -∞, of no known error.
+    gains = before.losses - after.losses
+    return Verification(
+        corrected=corrected,
+        test_before=before.errors,
+        test_after=after.errors,
+        validation_before=None if was is None else was.errors,
+        validation_after=None if now is None else now.errors,
+        bugs_fixed=int((~after.wrong[bugs]).sum()),
+        points_broken=after.broken_since(before),
+        gain=float(gains.sum()),
+        gain_error=float(np.sqrt(np.vdot(gains, gains))) if np.isfinite(gains).all() else float("inf"),
+        margins=after.margins,
+        wrong_after=after.wrong,
+        log_loss_before=float(before.losses.mean()),
+        log_loss_after=float(after.losses.mean()),
+        validation_broken=None if was is None or now is None else now.broken_since(was),
+        validation_gain=None if was is None or now is None else float((was.losses - now.losses).sum()),
+    )
 
 
 def moved_at_random(given: Codes, codes: Codes, rng: np.random.Generator) -> Codes:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,8 +18,8 @@ from psidebug.findings.effects import Verification
 from psidebug.slices.conditions import Slice
 from psidebug.task.labels import Codes
 from psidebug.task.task import Task
+from psidebug.timings import Tick
 
-Tick = Callable[[str, int, int], None]
 EQUAL_RATES = 1e-6
 """Noise rates that differ by a smaller part than this are one rate, but for rounding."""
 
@@ -34,6 +34,8 @@ class Correction:
     """All training labels (N,) after it."""
     verified: Verification
     hypothesis: Hypothesis
+    trained: str = "learner"
+    """What was: the learner, or of a net the head alone, or all of it."""
 
     @property
     def slice(self) -> Slice | None:
@@ -72,12 +74,21 @@ def retrained(
         ended = done == len(hypotheses)
         if len(change.rows):
             with suppress(LearnerFailed):  # labels that the learner cannot be trained on are no correction
-                tried.append(Correction(told(task, each), change, codes, prover.verify(change), each))
+                tried.append(_judged(prover, Correction(told(task, each), change, codes, prover.verify(change), each)))
                 ended |= tried[-1].proved and not everyone
         tick("retraining", done, done if ended else len(hypotheses))
         if ended:
             break
     return tried
+
+
+def _judged(prover: Prover, correction: Correction) -> Correction:
+    """By the learner that was retrained; of a net, what the head proves is left to all layers, if these can be."""
+    correction = replace(correction, trained=prover.trains)
+    if correction.proved and (whole := prover.of_whole_net) is not None:
+        with suppress(LearnerFailed):  # the budget is spent: it is proved for the head
+            return replace(correction, verified=whole.verify(correction.change), trained="net")
+    return correction
 
 
 def told(task: Task, hypothesis: Hypothesis, *, kind: str = "") -> str:

@@ -18,7 +18,7 @@ where there is one, can veto it (decision 24).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -35,15 +35,16 @@ from psidebug.evidence.held_out import Folds
 from psidebug.findings.effects import ErrorRate, Mask, PairedErrors
 from psidebug.findings.findings import FoundRepair, LabelFindings
 from psidebug.margins import is_wrong, log_losses
+from psidebug.progress import silent
 from psidebug.task import learner as learners
 from psidebug.task.data import Data
 from psidebug.task.labels import Codes
 from psidebug.task.task import Task
+from psidebug.timings import Tick
 from psidebug.training.trainer import Trainer
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
-Tick = Callable[[str, int, int], None]
 
 AS_GIVEN, RELABELLED, WEIGHTED, LEFT_OUT = "as given", "relabelled", "weighted", "left out"
 GIVEN_WITH_TEST, WITH_TEST, TEST_ALONE = "as given, with your test rows", "with your test rows", "your test rows alone"
@@ -164,7 +165,7 @@ def _cross_fitted(
         enough = doubts and enough_evidence(known)
         found = Weighed()
         if enough:
-            found = weighed(known, trainer.beside(known), None, stated, unwatched, labels_only=True)
+            found = weighed(known, trainer.beside(known), None, stated, silent, labels_only=True)
         believed = Believed.by(posterior_of(task, found.hypotheses), task.train.codes)
         changes = changes_of(task, believed, others)
         if doubts and not enough:  # what was learned from all test rows cannot be learned from these
@@ -200,7 +201,3 @@ def _clearly_fewer(these: Mask | None, those: Mask | None) -> bool:
         return False
     only_these, only_those = int((these & ~those).sum()), int((those & ~these).sum())
     return PairedErrors(fixed=only_these, broken=only_those, of=len(these)).clearly_worse
-
-
-def unwatched(stage: str, done: int, total: int) -> None:
-    """Who is not told."""

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from psidebug.changes import NOTHING, Relabel
-from psidebug.diagnosis.proof import Prover
+from psidebug.diagnosis.proof import Prover, moved_at_random
 from psidebug.errors import LearnerFailed
 from psidebug.findings.effects import Verification
 from psidebug.graybox.protocol import GrayBox
@@ -17,6 +17,26 @@ from psidebug.task.labels import Codes
 
 Rows = npt.NDArray[np.intp]
 ROWS_SHOWN = 8
+AT_RANDOM = 3
+"""Times that as many random labels are moved, to tell the correction from chance: a limit on time."""
+
+
+@dataclass(frozen=True)
+class ByChance:
+    """The correction beside as many random labels that are moved between the same classes."""
+
+    changed: int
+    """Test points that the correction makes right or wrong, the bug among them."""
+    random: tuple[int, ...]
+    """The same of each random move."""
+    repaired: int
+    """How many of the random moves repair the bug, too."""
+
+    def __str__(self) -> str:
+        moved = " to ".join(str(each) for each in sorted({min(self.random), max(self.random)}))
+        also = f"and {self.repaired} of {len(self.random)} such moves repair this point too"
+        told = f"{also}: it may be chance" if self.repaired else "and none of them repairs this point"
+        return f"It changes {counted(self.changed, 'prediction')}; as many random labels change {moved}, {told}."
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,13 +53,15 @@ class SmallestCorrection:
     """What the correction does to the other points."""
     irreducible: bool
     """Whether every set with one member less was retrained and leaves the bug. Other sets may still be smaller."""
+    by_chance: ByChance | None = None
+    """None if nothing is corrected, or random labels cannot be trained on."""
 
     @property
     def size(self) -> int:
         """Number of corrections."""
         return len(self.positions)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         if self.size == 0:
             return "A fresh fit on the labels as given already classifies it correctly."
         shown = ", ".join(map(str, self.rows[:ROWS_SHOWN].tolist())) + (", …" if self.size > ROWS_SHOWN else "")
@@ -49,6 +71,7 @@ class SmallestCorrection:
             f"The smallest correction found that repairs it changes {counted(self.size, 'label')} (row"
             f"{'' if self.size == 1 else 's'} {shown}; {minimal}), breaks {after.points_broken} of the points that "
             f"were right, and takes the test error from {after.test_before.rate:.3f} to {after.test_after.rate:.3f}."
+            f"{'' if self.by_chance is None else f' {self.by_chance}'}"
         )
 
 
@@ -92,7 +115,20 @@ class CorrectionSearch:
         rows, irreducible = self._without_idle_members(order[:length])
         codes = self.world(rows)
         verified = self._prover.verify(Relabel.of(self.task.data, codes))
-        return SmallestCorrection(rows, self.task.rows[rows], codes, verified, irreducible)
+        by_chance = self._by_chance(codes, verified) if len(rows) else None
+        return SmallestCorrection(rows, self.task.rows[rows], codes, verified, irreducible, by_chance)
+
+    def _by_chance(self, codes: Codes, verified: Verification) -> ByChance | None:
+        """Retrained :data:`AT_RANDOM` times, beyond the budget."""
+        rng, given = np.random.default_rng(self.task.seed), self.task.train.codes
+        try:
+            moves = [Relabel.of(self.task.data, moved_at_random(given, codes, rng)) for _ in range(AT_RANDOM)]
+            random = [self._prover.verify(each) for each in moves]
+        except LearnerFailed:
+            return None
+        before = self._prover.verify(NOTHING).wrong_after
+        changed, *others = (int((each.wrong_after != before).sum()) for each in (verified, *random))
+        return ByChance(changed, tuple(others), sum(not each.wrong_after[self.row] for each in random))
 
     def _shortest(self, order: Rows, length: int) -> int | None:
         """Length of the shortest start found to repair; away from the expected one in doubling steps, then bisection.

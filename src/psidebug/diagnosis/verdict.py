@@ -17,6 +17,7 @@ from psidebug.graybox.protocol import GrayBox
 from psidebug.graybox.surrogate import Surrogate
 from psidebug.inference.estimates import Estimates
 from psidebug.task.labels import Codes, quoted
+from psidebug.task.probabilities import is_head
 from psidebug.task.task import Task
 
 UNNOTICED = (
@@ -26,6 +27,14 @@ UNNOTICED = (
 
 ABOUT_LABELS = ("training_labels", "none", "cannot_say")
 """Causes with which the verdict is about the training labels first."""
+OF_HEAD = "for a logistic head on what was given, not for your own model"
+PROVED = {
+    "learner": "by retraining",
+    "stand-in": f"by retraining, {OF_HEAD}",
+    "net": "by retraining the net",
+    "head": "for the head, the net's last layer; the others were not retrained",
+}
+"""By what was trained."""
 UNMEASURED = "its fidelity was not measured"
 RANKED = FoundCause(
     "cannot_say",
@@ -51,7 +60,8 @@ def verdict(task: Task, correction: VerifiedCorrection | None, hypotheses: Seque
     bugs = _bugs(wrong, len(task.bugs))
     if correction is None:
         return f"{bugs}, and {_not_the_labels(task, hypotheses)}"
-    return f"{bugs}, and the best explanation is: {correction.explanation}. {_repaired(correction)}."
+    repaired = _repaired(correction)
+    return f"{bugs}, and the best explanation is: {correction.explanation}. {repaired}."
 
 
 def only_ranked(task: Task) -> str:
@@ -82,7 +92,8 @@ def with_causes(came: Task, repaired: Task, found: Findings) -> str:
                 f" With {done} repaired, {counted(left, 'test point')} {'is' if left == 1 else 'are'} misclassified."
             )
         if found.correction is not None:
-            said += f" Then, {found.correction.explanation}. {_repaired(found.correction)}."
+            done = _repaired(found.correction)
+            said += f" Then, {found.correction.explanation}. {done}."
         elif first.cause in ("test_labels", "class_shares"):
             said += " No training label is changed."
     others = [each.said for each in more if each.cause != "training_labels"]
@@ -97,7 +108,7 @@ def _repaired(correction: VerifiedCorrection) -> str:
         which = f", {'the one' if after.corrected == 1 else 'those'} more likely wrong than right,"
     elif inside < after.corrected:
         which = f", {inside} of them in these rows,"
-    done = f"Correcting {counted(after.corrected, 'label')}{which} is proved by retraining"
+    done = f"Correcting {counted(after.corrected, 'label')}{which} is proved {PROVED[correction.trained]}"
     if after.validation_before is not None and after.validation_after is not None:
         was, is_now = after.validation_before.rate, after.validation_after.rate
         done += f"; the error on validation rows, which had no say in it, goes from {was:.3f} to {is_now:.3f}"
@@ -165,6 +176,11 @@ def with_doubt(said: str, decided: Findings, measured: Fidelity) -> str:
         return said
     doubt = " PS is a guess: on this task it does not follow retraining well enough."
     return f"{decided.verdict}{doubt}{said.removeprefix(decided.verdict)}"
+
+
+def notes_on_head(task: Task) -> tuple[str, ...]:
+    """What is said and proved of a head is not of the model that was not given."""
+    return (f"errors, PS and the proof by retraining are {OF_HEAD}",) if is_head(task.learner) else ()
 
 
 def notes_on_classes(task: Task, repaired: Codes) -> tuple[str, ...]:

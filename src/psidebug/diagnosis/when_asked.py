@@ -15,7 +15,6 @@ from psidebug.changes import Relabel
 from psidebug.diagnosis.as_findings import found_explanations, found_slices
 from psidebug.diagnosis.curve import curve_of
 from psidebug.diagnosis.repair import Correction, retrained
-from psidebug.diagnosis.repairs import unwatched
 from psidebug.diagnosis.session import Session
 from psidebug.diagnosis.verdict import with_doubt, with_fidelity
 from psidebug.errors import LearnerMismatch, LearnerMissing, UnknownOption
@@ -24,6 +23,7 @@ from psidebug.findings.findings import Curve, Findings, FoundCause, FoundSlice, 
 from psidebug.graybox.fidelity import Fidelity, fidelity
 from psidebug.graybox.protocol import GrayBox
 from psidebug.graybox.retrain import Retrain
+from psidebug.progress import silent
 from psidebug.sufficiency import group_sufficiency
 from psidebug.timings import Stopwatch, Tick, staged
 from psidebug.training.trainer import one_blas_thread
@@ -42,7 +42,7 @@ class WhenAsked:
     watch: Stopwatch
     reopened: Callable[[], Session] | None = None
     """Who can train, where nobody is live; the learner is fitted by this call."""
-    tick: Tick = unwatched
+    tick: Tick = silent
 
     def everything(self, tick: Tick) -> None:
         """Make all of it now."""
@@ -51,7 +51,7 @@ class WhenAsked:
             for name in PARTS:
                 getattr(self, name)
         finally:
-            self.tick = unwatched
+            self.tick = silent
 
     def added_to(self, found: Findings) -> Findings:
         """The findings, with as much of it as was made."""

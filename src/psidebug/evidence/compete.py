@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -27,8 +27,7 @@ from psidebug.evidence.predictors import FOREST, OWN, OWN_ON_TEST, Predictors
 from psidebug.evidence.proposals import proposed
 from psidebug.slices.conditions import Slice
 from psidebug.task.annotations import Annotations
-
-Tick = Callable[[str, int, int], None]
+from psidebug.timings import Tick
 
 
 def compete(contest: Contest, effects: Floats | None, tick: Tick) -> list[Hypothesis]:

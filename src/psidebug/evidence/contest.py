@@ -22,7 +22,7 @@ import numpy as np
 from psidebug import policy
 from psidebug.evidence.belief import Belief
 from psidebug.evidence.calibration import Calibrated, calibrate, chance
-from psidebug.evidence.held_out import Floats, LabelPredictions, Mask
+from psidebug.evidence.held_out import Floats, LabelPredictions, Mask, log_probabilities
 from psidebug.evidence.hypotheses import Hypothesis
 from psidebug.evidence.joint_fit import (
     GivenLabels,
@@ -35,8 +35,9 @@ from psidebug.evidence.joint_fit import (
     held_out_log_likelihood,
 )
 from psidebug.evidence.noise_rates import NoiseFit, even_rates, fit_rates, log_likelihood, with_rates
-from psidebug.evidence.predictors import Predictors
+from psidebug.evidence.predictors import OWN, Predictors
 from psidebug.slices.conditions import Slice
+from psidebug.task import learner as learners
 from psidebug.task.labels import Codes
 from psidebug.task.task import Task
 
@@ -95,6 +96,21 @@ class Contest:
         """The labels of these rows that may be wrong, in an order that does not depend on how the rows came."""
         order = self.task.data.in_order_of_ids
         return self.labels.at(order[(own & self.undecided)[order]])
+
+
+def worth_asking(everyone: Predictors) -> Predictors:
+    """Without the user's learner, if it is slow and counts for nothing beside the others: then no fold is trained.
+
+    What the model says of the test rows as it was fitted is known, and it has learned from more rows than the model of
+    a fold has. If the test labels give it no weight, they give none to its folds.
+    """
+    task, others = everyone.task, everyone.without([OWN])
+    if not others.everyone or all(each.quick for each in everyone.everyone if each.name == OWN):
+        return everyone
+    scores = learners.scores(task.learner, task.test.features, task.encoding.native_codes, task.encoding.size)
+    unseen = np.zeros((len(task.train), task.encoding.size))  # what it says of training rows is not asked
+    fitted = LabelPredictions(OWN, unseen, log_probabilities(scores))
+    return others if OWN in calibrate([*others.predict(), fitted], task.test.codes).unused else everyone
 
 
 def scattered(contest: Contest) -> Hypothesis:

@@ -58,24 +58,47 @@ def of_all(hypotheses: Sequence[Hypothesis], drawn: Rows, task: Task, stated: Fl
     others[drawn] = False
     extended = [_extended(each, drawn, task, labels) for each in hypotheses]
     for rows in np.array_split(np.flatnonzero(others), -(-int(others.sum()) // BLOCK)):
-        said: dict[Elsewhere, Floats] = {}
-        for small, large in zip(hypotheses, extended, strict=True):
-            given = Labels(
-                labels.codes[rows],
-                large.groups[rows],
-                None if labels.known is None else labels.known[rows],
-                None if labels.possible is None else labels.possible[rows],
-                None if stated is None else stated[rows],
-            )
-            logs = [_logs(each.calibrated, task, rows, said) for each in small.beliefs]
-            q = next((each.look for each in small.beliefs if each.look is not None), None)
-            look = None if q is None else _logs(q, task, rows, said)
-            if not logs:
-                large.posterior[rows, labels.codes[rows]] = 1.0
-                continue
-            large.posterior[rows] = mean_posterior(small.beliefs, logs, look, given)
-            large.calibrated.train[rows] = logs[0]
+        _judge(hypotheses, extended, rows, task, labels, stated)
     return tuple(extended)
+
+
+def of_block(hypotheses: Sequence[Hypothesis], task: Task) -> tuple[Hypothesis, ...]:
+    """Hypotheses about drawn rows, for the rows of a task that is a block of all: nobody has seen any of them."""
+    labels, nobody = given_labels(task, None), np.empty((0, task.encoding.size))
+    extended = []
+    for each in hypotheses:
+        rule = replace(each, posterior=nobody, calibrated=replace(each.calibrated, train=nobody))
+        extended.append(_extended(rule, np.empty(0, dtype=np.intp), task, labels))
+    _judge(hypotheses, extended, np.arange(len(task.train)), task, labels, None)
+    return tuple(extended)
+
+
+def _judge(
+    hypotheses: Sequence[Hypothesis],
+    extended: Sequence[Hypothesis],
+    rows: Rows,
+    task: Task,
+    labels: GivenLabels,
+    stated: Floats | None,
+) -> None:
+    """The posterior of these rows, by the rules of the hypotheses, written into the extended ones."""
+    said: dict[Elsewhere, Floats] = {}
+    for small, large in zip(hypotheses, extended, strict=True):
+        given = Labels(
+            labels.codes[rows],
+            large.groups[rows],
+            None if labels.known is None else labels.known[rows],
+            None if labels.possible is None else labels.possible[rows],
+            None if stated is None else stated[rows],
+        )
+        logs = [_logs(each.calibrated, task, rows, said) for each in small.beliefs]
+        q = next((each.look for each in small.beliefs if each.look is not None), None)
+        look = None if q is None else _logs(q, task, rows, said)
+        if not logs:
+            large.posterior[rows, labels.codes[rows]] = 1.0
+            continue
+        large.posterior[rows] = mean_posterior(small.beliefs, logs, look, given)
+        large.calibrated.train[rows] = logs[0]
 
 
 def _extended(small: Hypothesis, drawn: Rows, task: Task, labels: GivenLabels) -> Hypothesis:

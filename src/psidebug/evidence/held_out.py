@@ -22,6 +22,7 @@ from psidebug.graybox.logistic.reading import objective_of
 from psidebug.task import learner as learners
 from psidebug.task.data import LabelledSet
 from psidebug.task.labels import Codes
+from psidebug.task.nets import Head
 from psidebug.task.tables import Table, stacked, take
 from psidebug.task.task import Task
 from psidebug.training.trainer import Trainer
@@ -200,7 +201,7 @@ def in_one_fit(recipe: Recipe, trainer: Trainer, lesson: Lesson, name: str) -> L
 
 def can_leave_one_out(estimator: Any) -> bool:
     """Whether its scores without a row are known: scikit-learn's own logistic regression, with a penalty on squares."""
-    if type(estimator) is not LogisticRegression or not np.isfinite(estimator.C):
+    if type(estimator) not in (LogisticRegression, Head) or not np.isfinite(estimator.C):
         return False
     penalty = getattr(estimator, "penalty", "deprecated")
     return penalty in ("l2", "deprecated") and not estimator.l1_ratio

@@ -31,6 +31,7 @@ from psidebug.evidence.held_out import (
     without_none,
 )
 from psidebug.task.data import Data
+from psidebug.task.probabilities import OutOfFold
 from psidebug.task.tables import stacked, take
 from psidebug.task.task import Task
 from psidebug.training.trainer import Trainer
@@ -131,6 +132,39 @@ class Trained:
         return self._models[key]
 
 
+@dataclass(frozen=True, eq=False)
+class Told:
+    """The user's own model, by what it said out of fold. It cannot be trained again.
+
+    Of rows whose labels are left out together it may have learned from the others', so there it says nothing.
+    """
+
+    opinion: OutOfFold
+    name: str
+    quick: bool = True
+
+    def concerned(self, without: Without) -> bool:
+        """By labels that it was trained on."""
+        return bool(without.train.any())
+
+    def predict(self, trainer: Trainer, folds: Folds, without: Without) -> LabelPredictions:
+        """As it was told."""
+        train = self.opinion.train.copy()
+        train[without.train] = -np.log(train.shape[1])
+        return LabelPredictions(self.name, train, self.opinion.test, _told_elsewhere)
+
+    def inside(self, trainer: Trainer, without: Without) -> tuple[Floats, Floats] | None:
+        """Nothing, unless only test labels are left out."""
+        if without.train.any():
+            return None
+        return self.opinion.train[without.train], self.opinion.test[without.test]
+
+
+def _told_elsewhere(task: Task, rows: Rows) -> Floats:
+    assert task.data.opinion is not None
+    return task.data.opinion.train[rows]
+
+
 def _key(without: Without) -> bytes:
     return b"".join(map(np.ndarray.tobytes, without))
 
@@ -180,8 +214,10 @@ class Grown:
 
     def _leaves(self, task: Task, rows: Rows) -> Leaves:
         """Those of the rows that were asked about last are kept: every hypothesis asks about the same."""
-        if not self._asked or self._asked[0][0] is not rows:
+        held = self._asked[0] if self._asked else None
+        if held is None or held[0] is not rows:  # two threads may ask: what is returned is never the other's
             assert self.recipe.prepared is not None
-            leaves = self.forest.leaves_of(self.recipe.prepared(task, rows), of=len(task.train))
-            self._asked[:] = [(rows, leaves)]
-        return self._asked[0][1]
+            leaves = self.forest.leaves_of(self.recipe.prepared(task, rows), of=task.part_of or len(task.train))
+            held = rows, leaves
+            self._asked[:] = [held]
+        return held[1]

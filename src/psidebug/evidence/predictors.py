@@ -2,8 +2,9 @@
 
 The user's own learner, on rows that it was not trained on; the same learner, trained on the test set alone, whose
 labels are trusted; and, where the features are numbers, a linear learner and a forest trained on both sets, where the
-user's cannot know better. How each is kept from the labels that it predicts is the matter of
-:mod:`psidebug.evidence.held_out`, how far it is believed that of :mod:`psidebug.evidence.calibration`.
+user's cannot know better; and a model that the user has trained elsewhere, by the probabilities that were given. How
+each is kept from the labels that it predicts is the matter of :mod:`psidebug.evidence.held_out`, how far it is believed
+that of :mod:`psidebug.evidence.calibration`.
 
 What they say without the labels of some rows costs little where nothing need be trained for it: a forest counts anew,
 a logistic regression is trained once. Any other learner of the user is trained once more, for the rows inside alone;
@@ -41,7 +42,7 @@ from psidebug.evidence.held_out import (
     out_of_fold,
     without_none,
 )
-from psidebug.evidence.one_predictor import Grown, Predictor, Trained
+from psidebug.evidence.one_predictor import Grown, Predictor, Told, Trained
 from psidebug.slices.conditions import Conjunction, inside, inside_both
 from psidebug.task import learner as learners
 from psidebug.task.tables import Table, is_frame, stacked, take
@@ -51,6 +52,7 @@ from psidebug.training.trainer import Trainer
 WIDEST = 2_000
 """Columns up to which dense features are looked at by a forest."""
 OWN, OWN_ON_TEST = "the learner", "the learner, trained on the test set alone"
+TOLD = "the probabilities given"
 LINEAR, FOREST = "a linear learner", "a forest"
 ON_REPAIRED = "the learner, trained on repaired labels"
 
@@ -75,12 +77,22 @@ class Predictors:
         if train is None or test is None or train.shape[1] != test.shape[1]:
             train = test = None
         everyone = _own(task, train, test) + ([] if train is None else _plain(task, trainer, train, test))
+        if task.data.opinion is not None:
+            everyone.append(Told(task.data.opinion, TOLD))
         return cls(task, trainer, Folds.of(task) if folds is None else folds, tuple(everyone))
 
     def of_mirrored(self, task: Task) -> Predictors:
         """The same about the task with its sets in each other's place: nothing is trained for that."""
         folds, everyone = self.folds.exchanged, self.everyone
         return Predictors(task, self.trainer, folds, everyone, not self.exchanged, self._first)
+
+    def tested_by(self, task: Task, kept: Rows) -> Predictors:
+        """Those about the task with these test rows alone: who learns from training labels only has spoken."""
+        fewer = Predictors.of(task, self.trainer, Folds(self.folds.train, self.folds.test[kept]))
+        if (own := self._first.get(OWN)) is not None:
+            fewer._first[OWN] = replace(own, test=own.test[kept])
+        asked = {each.name for each in self.everyone}
+        return fewer.without([each.name for each in fewer.everyone if each.name not in asked])
 
     def without(self, names: Sequence[str]) -> Predictors:
         """The others."""

@@ -8,7 +8,10 @@ set. The labels that are wrong need noise rates to be explained by them, the oth
 
 is compared between the sets, in the slices of both hypotheses. To that comes the likelihood of all labels under either,
 which decides where no slice is accused. Alone it fails where a flexible learner has learned the wrong labels of a
-slice; the third party alone fails where only the wrong hypothesis has slices.
+slice; the third party alone fails where only the wrong hypothesis has slices. Where both accuse the same rows, all
+other labels are right by either, and the third party decides alone: there the likelihoods differ by how well P was
+calibrated, by one on the M test labels and by the other on the N training labels, and the few that are lost for each
+row outweigh the slice as N grows.
 """
 
 from __future__ import annotations
@@ -51,6 +54,7 @@ def mirrored(task: Task) -> Task:
         known=None,
         came=None,
         annotations=None,
+        opinion=None,
         test_metadata=None,
     )
     return Task(task.learner, swapped, data.train.codes, np.empty(0, dtype=np.intp), task.seed, task.fitted_by_user)
@@ -66,14 +70,23 @@ def noise_in_test_labels(predictions: Sequence[LabelPredictions], train: Codes, 
 def training_labels_rather(predictors: Predictors, of_train: Hypothesis, of_test: Hypothesis) -> float:
     """Nats that speak for errors in the training labels, and against errors in the test labels; < 0 the other way.
 
-    The likelihood of all labels under either, and what a third party says of the slices that each accuses.
+    The likelihood of all labels under either, and what a third party says of the slices that each accuses; that alone
+    if these are the same rows, and it can tell.
     """
-    third_party = 0.0
+    third_party, accused = 0.0, []
     for each in (of_train, of_test):
         area = inside_both(each.slices, predictors.task.data)
         if area is not None and all(rows.any() and not rows.all() for rows in area):
             third_party += _in_slice(predictors, Without(*area))
+            accused.append(np.concatenate(area))
+    if third_party != 0.0 and len(accused) == 2 and _same_rows(*accused):
+        return third_party
     return of_train.log_likelihood - of_test.log_likelihood + third_party
+
+
+def _same_rows(one: Mask, other: Mask) -> bool:
+    """Whether most rows that either accuses are accused by both."""
+    return int((one & other).sum()) > policy.MAJORITY * int((one | other).sum())
 
 
 def _in_slice(predictors: Predictors, area: Without) -> float:

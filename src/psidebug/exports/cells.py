@@ -39,6 +39,8 @@ class NewCells:
     added: Mapping[str, Any] = field(default_factory=dict)
     """Columns to add; a text is the column of that name, as it was."""
     dropped: Collection[int] = ()
+    encoding: str = "utf-8"
+    """Of a text file without a byte-order mark."""
 
     @property
     def concerned(self) -> list[str]:

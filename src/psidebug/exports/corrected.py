@@ -22,7 +22,7 @@ from psidebug.findings.findings import Findings
 from psidebug.task.data import Data
 from psidebug.task.labels import Codes
 
-NAMES = {"csv": "CSV", "jsonl": "JSON lines", "parquet": "Parquet", "arrow": "Arrow"}
+NAMES = {"csv": "CSV", "jsonl": "JSON lines", "json": "a JSON array", "parquet": "Parquet", "arrow": "Arrow"}
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,13 @@ def _relabelled(findings: Findings, content: bytes, kind: str, codes: Any, added
     source, given = findings.origin.source, findings.labels.given
     donors, labels = label_cells(findings, codes)
     cells = {source["label"]: labels} if labels else {}
-    return with_new_cells(content, kind, NewCells(source["columns"], source["label"], given, donors, cells, added))
+    new = NewCells(source["columns"], source["label"], given, donors, cells, added, encoding=encoding_of(findings))
+    return with_new_cells(content, kind, new)
+
+
+def encoding_of(findings: Findings) -> str:
+    """Of the files that the run was made from."""
+    return findings.origin.source.get("encoding") or "utf-8"
 
 
 def label_cells(findings: Findings, codes: Codes) -> tuple[dict[int, int], dict[int, Any]]:
@@ -183,4 +189,9 @@ def label_cells(findings: Findings, codes: Codes) -> tuple[dict[int, int], dict[
 
 def with_new_cells(content: bytes, kind: str, new: NewCells) -> bytes:
     """A file of this kind with other cells; :class:`OtherRows` if its rows are not those of the run."""
-    return (changed_file if kind in ("parquet", "arrow") else changed_text)(content, kind, new)
+    if kind in ("parquet", "arrow"):
+        return changed_file(content, kind, new)
+    try:
+        return changed_text(content, kind, new)
+    except (UnicodeError, LookupError):  # a label that the encoding of the file has no letters for
+        raise OtherRows from None

@@ -13,7 +13,7 @@ from psidebug.changes import Change, Drop, Relabel
 from psidebug.errors import UnknownOption
 from psidebug.exports.cells import NewCells, OtherRows, changed_table
 from psidebug.exports.columns import free_name
-from psidebug.exports.corrected import from_copy, label_cells, own_table, source_file, with_new_cells
+from psidebug.exports.corrected import encoding_of, from_copy, label_cells, own_table, source_file, with_new_cells
 from psidebug.exports.table_files import encoded
 from psidebug.findings.findings import Findings, FoundCause
 from psidebug.task.data import Data
@@ -52,7 +52,7 @@ class Repair:
                     added[free_name(f"was_{name}", [*names, *added])] = name
             if self.dropped:
                 added[free_name("was_row", [*names, *added])] = pa.array(np.arange(len(self.given)))
-        return NewCells(names, label, self.given, donors, cells, added, self.dropped)
+        return NewCells(names, label, self.given, donors, cells, added, self.dropped, encoding_of(findings))
 
 
 def repaired_table(

@@ -59,7 +59,7 @@ class Style:
 def changed_text(content: bytes, kind: str, new: NewCells) -> bytes:
     """The text with the new cells and the added columns, without the rows that are left out."""
     mark = next((each for each in MARKS if content.startswith(each)), b"")
-    codec = MARKS.get(mark, "utf-8")
+    codec = MARKS.get(mark, new.encoding)
     text = content[len(mark) :].decode(codec)
     start, style = 0, Style()
     if kind == "csv":

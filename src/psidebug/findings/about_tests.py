@@ -126,6 +126,7 @@ def tests_as_rows(findings: Findings, data: Data) -> Data:
         known=None,
         came=None,
         annotations=None,
+        opinion=None,
     )
 
 

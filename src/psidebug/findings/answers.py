@@ -75,7 +75,8 @@ class Answers:
         """Data frame of what was odd about the data before the diagnosis, the most important first.
 
         At most five lines, none of clean data: ``check`` (overlapping rows, contradicting duplicates, spelling of
-        classes, outside training, class shares, id-like columns, constant columns, dates as text) and a ``sentence``
+        classes, outside training, class shares, id-like columns, constant columns, dates as text, numbers
+        as text) and a ``sentence``
         that says what was seen, and what to do.
         """
         return frames.checks_frame(self.found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -165,8 +166,11 @@ class Verification:
             ) | {"validation gain in nats": f"{self.validation_gain:+.1f}"}
         return shown
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return table({"": self.figures})
+
+    def _repr_html_(self) -> str:
+        return html_table({"": self.figures})
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,14 +188,22 @@ class Controls:
         was, now = control.wrong_after, self.correction.wrong_after
         return PairedErrors(int((was & ~now).sum()), int((now & ~was).sum()), len(now))
 
-    def __str__(self) -> str:
+    @property
+    def figures(self) -> dict[str, dict[str, str]]:
+        """What the table shows: of the correction and each control, by the name of the line."""
         columns = {"correction": self.correction.figures}
         for name, control in (("random flips", self.at_random), ("highest losses", self.highest_loss)):
             columns[name] = {"labels corrected": "cannot be trained"}
             if control is not None:
                 p_value = f"{self.against(control).p_value:.2g}"
                 columns[name] = control.figures | {"correction against it, p": p_value}
-        return table(columns)
+        return columns
+
+    def __repr__(self) -> str:
+        return table(self.figures)
+
+    def _repr_html_(self) -> str:
+        return html_table(self.figures)
 
 
 def table(columns: Mapping[str, Mapping[str, str]]) -> str:
@@ -200,6 +212,19 @@ def table(columns: Mapping[str, Mapping[str, str]]) -> str:
     blocks = [["", *names]] + [[head, *(each.get(name, "") for name in names)] for head, each in columns.items()]
     padded = [[cell.ljust(max(map(len, block))) for cell in block] for block in blocks]
     return "\n".join("  ".join(line).rstrip() for line in zip(*padded, strict=True)).removeprefix("\n")
+
+
+def html_table(columns: Mapping[str, Mapping[str, str]]) -> str:
+    """The same for a notebook."""
+    names = dict.fromkeys(name for column in columns.values() for name in column)
+    heads = "".join(f'<th scope="col">{html.escape(head)}</th>' for head in columns)
+    lines = "".join(
+        f'<tr><th scope="row">{html.escape(name)}</th>'
+        + "".join(f"<td>{html.escape(each.get(name, ''))}</td>" for each in columns.values())
+        + "</tr>"
+        for name in names
+    )
+    return f"<table><thead><tr><th></th>{heads}</tr></thead><tbody>{lines}</tbody></table>"
 
 
 def counted(number: int, name: str = "") -> str:

@@ -13,7 +13,7 @@ from psidebug.changes import Change
 from psidebug.checks import Check
 from psidebug.display import Display
 from psidebug.findings.annotators import AnnotatorFindings
-from psidebug.findings.effects import Controls, ErrorRate, Floats, Mask, Verification
+from psidebug.findings.effects import Controls, ErrorRate, Floats, Mask, Verification, table
 from psidebug.graybox.fidelity import Fidelity
 from psidebug.priors import Prior
 from psidebug.slices.conditions import Condition, Conjunction
@@ -171,6 +171,12 @@ class VerifiedCorrection:
     """What the rows have in common; the first slice if it is several."""
     inside: int | None = None
     """How many of the corrected labels are in the rows that the explanation names; None for scattered errors."""
+    trained: str = "learner"
+    """What retraining trained: the ``"learner"``, a ``"stand-in"`` where none was given, or of a neural net its
+    ``"head"`` alone, or the whole ``"net"``."""
+
+    def __repr__(self) -> str:
+        return f"{self.explanation}\n{self.verified!r}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,6 +207,10 @@ class Curve:
     def wrong(self) -> Mask:
         """Which test rows each point leaves wrong, (points, M)."""
         return np.stack([point.verified.wrong_after for point in self.points])
+
+    def __repr__(self) -> str:
+        errors = {f"{each.corrected:,} corrected": str(each.verified.test_after) for each in self.points}
+        return table({"test error": errors})
 
 
 @dataclass(frozen=True)

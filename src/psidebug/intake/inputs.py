@@ -87,11 +87,13 @@ def inputs_from(
     model: Any = None,
     annotations: File | None = None,
     seed: int = 0,
+    encoding: str | None = None,
+    drop_unlabelled: bool = False,
 ) -> Inputs:
     """Read the files and, unless a model is given, build a learner for their columns."""
-    parts = read_parts(train, test, validation, roles)
+    parts = read_parts(train, test, validation, roles, encoding=encoding, drop_unlabelled=drop_unlabelled)
     table, names = parts[0].table, feature_names(parts[0].table, roles)
-    plan = plan_for(table.select(list(names)), texts=roles.texts)
+    plan = plan_for(table.select(list(names)), texts=roles.texts, categories=roles.categories)
     if model is None:
         learnable = set(plan.features)
         features = tuple(name for name in names if name in learnable)
@@ -119,16 +121,17 @@ def inputs_from(
         "text": texts[0] if texts and not _takes_texts(made) else None,
         "image": roles.image,
         "ignored": list(roles.ignored),
+        "encoding": encoding,
         "learner": learner if model is None else "given",
     }
     answers = None
     if annotations is not None:
-        answers = _answers(annotations, roles, ids=ids_of(parts[0], roles), labels=parts[0].labels)
+        answers = _answers(annotations, roles, parts[0], encoding)
         source["annotations"] = Path(annotations).name
     return Inputs(made, *parts, roles, features, kept, built, source, answers)
 
 
-def _answers(path: File, roles: Roles, *, ids: Sequence[Any] | None, labels: Sequence[Any]) -> Any:
+def _answers(path: File, roles: Roles, train: Part, encoding: str | None) -> Any:
     """What annotators said: a long table (id, annotator, label) or a wide one (id, then a column for each annotator).
 
     The id column is named as in the training file, or ``row``; so is the label column of a long table, or ``label``.
@@ -136,7 +139,8 @@ def _answers(path: File, roles: Roles, *, ids: Sequence[Any] | None, labels: Seq
     labels of the training file.
     """
     known = [name for name in (roles.id, ROW) if name is not None]
-    table = read_table(path, as_text=known)
+    ids, labels = ids_of(train, roles), train.labels
+    table = read_table(path, as_text=known, encoding=encoding)
     names = table.column_names
     own = next((name for name in known if name in names), None)
     answer = next((name for name in (roles.label, LABEL) if name in names), None)

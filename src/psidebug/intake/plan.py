@@ -43,17 +43,19 @@ class Plan:
             "texts (their words)": self.texts,
         }
         lines = [f"{kind}: {_listed(names)}" for kind, names in made.items() if names]
-        return lines + [f"hidden from it: {name}, {why}" for name, why in self.kept]
+        return lines + [f"hidden from it: {name or 'the column without a name'}, {why}" for name, why in self.kept]
 
 
-def plan_for(table: Any, *, texts: Collection[str] = ()) -> Plan:
-    """The kind of each column of the training table; those named in ``texts`` are texts whatever they look like."""
+def plan_for(table: Any, *, texts: Collection[str] = (), categories: Collection[str] = ()) -> Plan:
+    """The kind of each column of the training table; ``texts`` and ``categories`` are what they are called."""
     found: dict[str, list[str]] = {"numbers": [], "dates": [], "categories": [], "texts": []}
     kept: list[tuple[str, str]] = []
     for name in table.column_names:
         column = table[name]
         if name in texts:
             found["texts"].append(name)
+        elif name in categories:
+            found["categories"].append(name)
         elif why := _useless(column):
             kept.append((name, why))
         else:

@@ -1,10 +1,12 @@
-"""``read_table``: a table from CSV, Parquet, JSON lines or Arrow, packed or not, from a path or stdin.
+"""``read_table``: a table from CSV, Parquet, JSON or Arrow, packed or not, from a path or stdin.
 
 The first bytes of a file tell its format, not its name. pyarrow infers the types from the whole file.
 """
 
 from __future__ import annotations
 
+import codecs
+import json
 import re
 import sys
 from collections import Counter
@@ -17,7 +19,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.json
 
-from psidebug.errors import UnreadableTable
+from psidebug.errors import UnknownOption, UnreadableTable
 from psidebug.file_kinds import (
     DEEPEST,
     DELIMITERS,
@@ -48,15 +50,16 @@ MIXED = re.compile(
 KINDS = {"number": "numbers", "string": "text", "boolean": "true and false", "array": "lists", "object": "records"}
 
 
-def read_table(path: str | PathLike[str], *, as_text: Sequence[str] = ()) -> Any:
+def read_table(path: str | PathLike[str], *, as_text: Sequence[str] = (), encoding: str | None = None) -> Any:
     """The table at ``path``, or from stdin for ``-``, as a pyarrow table with rows, columns and distinct names.
 
-    Columns named in ``as_text`` stay text where the format has no types: ids may begin with 0.
+    Columns named in ``as_text`` stay text where the format has no types: ids may begin with 0. ``encoding`` is that of
+    text files without a byte-order mark; UTF-8 if it is left out.
     """
     name = "stdin" if str(path) == "-" else str(path)
     content = _content(path, name)
     try:
-        table = _parsed(_unpacked(content, name), name, as_text)
+        table = _parsed(_unpacked(content, name), name, as_text, encoding)
     except (pa.ArrowException, OSError) as error:
         raise _unread(name, error) from error
     return _checked(plain_types(table, name), name)
@@ -85,7 +88,7 @@ def _unpacked(content: bytes, name: str) -> bytes:
         raise UnreadableTable(f"{name} is packed by {codec}, and is damaged or incomplete. Copy it again.") from None
 
 
-def _parsed(content: bytes, name: str, as_text: Sequence[str]) -> Any:
+def _parsed(content: bytes, name: str, as_text: Sequence[str], encoding: str | None) -> Any:
     """The table, in the format that the first bytes tell."""
     for magic, what in FOREIGN.items():
         if content.startswith(magic):
@@ -93,19 +96,30 @@ def _parsed(content: bytes, name: str, as_text: Sequence[str]) -> Any:
     kind = kind_of_content(content)
     if kind in ("parquet", "arrow"):
         return typed_table(content, kind)
-    text = _utf8(content, name)
+    text = _utf8(content, name, encoding)
     if not text.strip():
         raise UnreadableTable(f"{name} is empty. Give a table with a header and rows.")
-    if text.lstrip()[:1] == b"[":
-        raise UnreadableTable(f"{name} is a JSON array. Psi reads one JSON object per line: jq -c '.[]' {name}.")
-    if kind == "jsonl":
+    if kind in ("json", "jsonl"):
         if is_nested_too_deep(text):
             raise UnreadableTable(
                 f"{name} is nested more than {DEEPEST} deep, as no table is. Give one record per line."
             )
+        text = _lines_of_array(text, name) if kind == "json" else text
         options = pa.json.ReadOptions(use_threads=False, block_size=min(len(text) + 1, 2**31 - 1))
         return pa.json.read_json(pa.BufferReader(text), read_options=options)
     return _delimited(text, name, as_text)
+
+
+def _lines_of_array(text: bytes, name: str) -> bytes:
+    """JSON lines of an array of records."""
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise UnreadableTable(f"{name} begins as a JSON array but is damaged: {error}. Write it again.") from None
+    other = next((place for place, each in enumerate(found) if not isinstance(each, dict)), None)
+    if other is not None:
+        raise UnreadableTable(f"{name} is a JSON array whose row {other} is no record. Give one record per row.")
+    return "\n".join(json.dumps(each, ensure_ascii=False) for each in found).encode("utf-8", "surrogatepass")
 
 
 def _delimited(text: bytes, name: str, as_text: Sequence[str]) -> Any:
@@ -143,23 +157,30 @@ def _delimited(text: bytes, name: str, as_text: Sequence[str]) -> Any:
 
 def _ragged(row: Any, name: str) -> UnreadableTable:
     """Says which row: quoted values may hold line breaks, so lines are not counted."""
-    where = "a row" if row.number is None else f"row {row.number - 1}"
+    where = "a row" if row.number is None else f"row {row.number - 2}"  # the header is the first
     values = "1 value" if row.actual_columns == 1 else f"{row.actual_columns} values"
     shown = row.text if len(row.text) <= 60 else row.text[:57] + "…"
     return UnreadableTable(
-        f"{name} is ragged: {where} after the header has {values} where the header has "
-        f"{row.expected_columns} ({shown!r}). Repair the row, or quote values that contain the delimiter."
+        f"{name} is ragged: {where} has {values} where the header has {row.expected_columns} ({shown!r}; "
+        f"rows count from 0). Repair the row, or quote values that contain the delimiter."
     )
 
 
-def _utf8(content: bytes, name: str) -> bytes:
+def _utf8(content: bytes, name: str, encoding: str | None) -> bytes:
     """The text as UTF-8 without a byte-order mark; UTF-16 is known by its mark, other encodings are not guessed."""
+    if encoding is not None:
+        _check_encoding(encoding)
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         try:
             return content.decode("utf-16").encode("utf-8")
         except UnicodeError:
             raise UnreadableTable(f"{name} begins as UTF-16 text but is not. Save it as UTF-8.") from None
     text = content.removeprefix(b"\xef\xbb\xbf")
+    if encoding is not None and text is content:
+        try:
+            return content.decode(encoding).encode("utf-8")
+        except UnicodeError as error:
+            raise UnreadableTable(f"{name} is not {encoding}: {error}. Give another --encoding, or none.") from None
     if b"\0" in text[:65536]:
         raise UnreadableTable(f"{name} is not a table that Psi can read. Give CSV, Parquet, JSON lines or Arrow.")
     try:
@@ -167,10 +188,20 @@ def _utf8(content: bytes, name: str) -> bytes:
     except UnicodeDecodeError as error:
         line = text.count(b"\n", 0, error.start) + 1
         raise UnreadableTable(
-            f"{name} is not UTF-8: byte 0x{text[error.start]:02x} in line {line}. Save it as UTF-8, for example: "
-            f"iconv -f latin1 -t utf-8 {name}."
+            f"{name} is not UTF-8: byte 0x{text[error.start]:02x} in line {line}. If it was written on Windows, or in "
+            f"Western Europe, add --encoding cp1252; else the one that it was written in, or save it as UTF-8."
         ) from None
     return text
+
+
+def _check_encoding(encoding: str) -> None:
+    """Refuse what Python does not know as an encoding of text."""
+    try:
+        "".encode(codecs.lookup(encoding).name)
+    except LookupError:  # also of codecs that are none of text, such as hex
+        raise UnknownOption(
+            f"there is no encoding {encoding!r}: name one such as cp1252, latin-1 or shift_jis."
+        ) from None
 
 
 def _unread(name: str, error: Exception) -> UnreadableTable:
@@ -179,8 +210,8 @@ def _unread(name: str, error: Exception) -> UnreadableTable:
     if mixed is not None:
         column, (first, second) = mixed["column"], (KINDS.get(mixed[kind], mixed[kind]) for kind in ("first", "second"))
         return UnreadableTable(
-            f"column {column!r} of {name} holds {first}, but {second} in row {int(mixed['row']) + 1}. Write all its "
-            f"values alike."
+            f"column {column!r} of {name} holds {first}, but {second} in row {int(mixed['row'])}, from 0. Write all "
+            f"its values alike."
         )
     said = " ".join(str(error).split())[:200].rstrip(".")
     return UnreadableTable(f"{name} is damaged or incomplete: {said}. Copy or write it again.")

@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from os import PathLike
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as kinds
@@ -20,6 +21,8 @@ from psidebug.intake.types import is_date, is_nested, is_number, with_dates
 
 MOST_CLASSES = 1000
 """A column with more values than this is no label."""
+MOST_NAMED = 8
+"""Missing columns that a sentence names."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,7 @@ class Roles:
     texts: tuple[str, ...] = ()
     image: str | None = None
     ignored: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +44,11 @@ class Part:
     name: str
     table: Any
     labels: list[Any]
+    places: tuple[int, ...] | None = None
+    """Of its rows in the file, from 0; None if it has all of them."""
+
+    left_out: int = 0
+    """Rows of the file without a label."""
 
     def columns(self, names: Sequence[str]) -> Any:
         """These columns, in this order."""
@@ -47,20 +56,29 @@ class Part:
 
 
 def read_parts(
-    train: str | PathLike[str], test: str | PathLike[str], validation: str | PathLike[str] | None, roles: Roles
+    train: str | PathLike[str],
+    test: str | PathLike[str],
+    validation: str | PathLike[str] | None,
+    roles: Roles,
+    *,
+    encoding: str | None = None,
+    drop_unlabelled: bool = False,
 ) -> tuple[Part, Part, Part | None]:
-    """The files, checked: the roles name columns, labels are classes, and all have the features of the first."""
+    """The files, checked: the roles name columns, labels are classes, and all have the features of the first.
+
+    ``drop_unlabelled`` leaves out rows without a label; the others keep their numbers.
+    """
     given = [str(path) for path in (train, test, validation) if path is not None]
     if given.count("-") > 1:
         raise InputError("only one table can come from stdin: give the others as files.")
-    ids = () if roles.id is None else (roles.id,)
-    tables = [read_table(path, as_text=ids) for path in given]
+    written = (*(() if roles.id is None else (roles.id,)), *roles.categories)
+    tables = [_as_categories(read_table(path, as_text=written, encoding=encoding), roles) for path in given]
     names = ["stdin" if each == "-" else each for each in given]
     _check_roles(tables[0], names[0], roles)
     for table, name in zip(tables, names, strict=True):
         if roles.label not in table.column_names:
             raise _lacks(table, name, roles.label, "the label")
-    apart = {roles.label, roles.id, roles.image, *roles.texts}
+    apart = {roles.label, roles.id, roles.image, *roles.texts, *roles.categories}
     tables = with_dates(tables, [name for name in tables[0].column_names if name not in apart])
     tables = _labels_alike(tables, roles.label)
     first = tables[0]
@@ -73,7 +91,7 @@ def read_parts(
             )
     others = [_alike(first, names[0], table, name, features) for table, name in zip(tables[1:], names[1:], strict=True)]
     labelled = zip(names, [first, *others], strict=True)
-    parts = [Part(name, table, _labels(table, name, roles.label)) for name, table in labelled]
+    parts = [_part(name, table, roles.label, drop_unlabelled) for name, table in labelled]
     _check_classes(parts[0], roles.label)
     return parts[0], parts[1], parts[2] if len(parts) > 2 else None
 
@@ -85,9 +103,12 @@ def feature_names(table: Any, roles: Roles) -> tuple[str, ...]:
 
 
 def ids_of(part: Part, roles: Roles) -> list[Any] | None:
-    """The ids of the rows: whole numbers where all are written as such, else texts; None if no column has them."""
+    """The ids of the rows: whole numbers where all are written as such, else texts; None if no column has them.
+
+    Where rows were left out, they are then the places in the file, and not None.
+    """
     if roles.id is None or roles.id not in part.table.column_names:
-        return None
+        return None if part.places is None else list(part.places)
     column = part.table[roles.id]
     if is_nested(column.type):
         raise InputError(
@@ -95,9 +116,10 @@ def ids_of(part: Part, roles: Roles) -> list[Any] | None:
             f"numbers or texts by --id, or leave --id out."
         )
     if column.null_count:
-        first = column.to_pylist().index(None) + 1
+        first = column.to_pylist().index(None)
         raise InputError(
-            f"{part.name} has no id in {column.null_count} rows, first in row {first}. Fill column {roles.id!r}."
+            f"{part.name} has no id in {column.null_count} rows, first in row {first} (from 0). Fill "
+            f"column {roles.id!r}."
         )
     if kinds.is_string(column.type) and pc.all(pc.match_substring_regex(column, r"^(0|-?[1-9]\d{0,17})$")).as_py():
         column = column.cast(pa.int64())
@@ -131,13 +153,16 @@ def metadata_like(part: Part, metadata: Any | None) -> Any | None:
 def _check_roles(table: Any, name: str, roles: Roles) -> None:
     named = [("the label", roles.label), ("the id", roles.id), ("the image", roles.image)]
     named += [("a text", each) for each in roles.texts] + [("ignored", each) for each in roles.ignored]
+    named += [("a category", each) for each in roles.categories]
     for role, column in named:
         if column is not None and column not in table.column_names:
             raise _lacks(table, name, column, role)
     columns = [column for _, column in named if column is not None]
     twice = [each for each in columns if columns.count(each) > 1]
     if twice:
-        raise InputError(f"column {twice[0]!r} has two roles. Name it once among label, id, text, image and ignored.")
+        raise InputError(
+            f"column {twice[0]!r} has two roles. Name it once among label, id, text, category, image and ignored."
+        )
     if not feature_names(table, roles):
         shown = "" if roles.image is None else f": pictures, as in {roles.image!r}, are shown but not learned from"
         wanted = "features" if roles.image is None else "numbers that describe them, such as embeddings, as columns"
@@ -146,7 +171,7 @@ def _check_roles(table: Any, name: str, roles: Roles) -> None:
 
 def _lacks(table: Any, name: str, column: str, role: str) -> InputError:
     several = [part.strip() for part in column.split(",")]
-    flag = {"a text": "--text", "ignored": "--ignore"}.get(role)
+    flag = {"a text": "--text", "ignored": "--ignore", "a category": "--category"}.get(role)
     if flag is not None and len(several) > 1 and all(part in table.column_names for part in several):
         repeated = " ".join(f"{flag} {_quoted(part)}" for part in several)
         return InputError(f"{name} has no column {column!r}. Name one column at a time: {repeated}.")
@@ -171,18 +196,41 @@ def _labels_alike(tables: list[Any], label: str) -> list[Any]:
     return [table.set_column(place, label, text) for table, place, text in zip(tables, places, texts, strict=True)]
 
 
+def _as_categories(table: Any, roles: Roles) -> Any:
+    """The table with these columns as text, also where its format says that they are numbers."""
+    for name in roles.categories:
+        if name in table.column_names and not is_nested(table[name].type):
+            place = table.column_names.index(name)
+            table = table.set_column(place, name, table[name].cast(pa.string()))
+    return table
+
+
+def _part(name: str, table: Any, label: str, drop_unlabelled: bool) -> Part:
+    """The rows of a file, or those that have a label."""
+    if not drop_unlabelled:
+        return Part(name, table, _labels(table, name, label))
+    has = pc.invert(pc.is_null(table[label], nan_is_null=True))
+    places = tuple(np.flatnonzero(has.to_numpy()).tolist())
+    if not places:
+        raise MissingLabels(f"{name} has no label in any row. Name the label column by --label.")
+    if len(places) == table.num_rows:
+        return Part(name, table, _labels(table, name, label))
+    table = table.filter(has).combine_chunks()
+    return Part(name, table, _labels(table, name, label), places, len(has) - len(places))
+
+
 def _labels(table: Any, name: str, label: str) -> list[Any]:
     column = table[label]
     values: list[Any] = column.to_pylist()
     absent = [row for row, value in enumerate(values) if value is None or value != value]
     if absent:
         raise MissingLabels(
-            f"{name} has no label in {len(absent):,} of its {len(values):,} rows, first in row {absent[0] + 1}. Label "
-            f"these rows in column {label!r}, or remove them."
+            f"{name} has no label in {len(absent):,} of its {len(values):,} rows, first in row {absent[0]} (from 0). "
+            f"Label these rows in column {label!r}, or add --drop-unlabelled to leave them out."
         )
     endless = [row for row, value in enumerate(values) if isinstance(value, float) and math.isinf(value)]
     if endless:
-        raise LabelError(f"{name} has infinity for a label in row {endless[0] + 1}. Correct column {label!r}.")
+        raise LabelError(f"{name} has infinity for a label in row {endless[0]} (from 0). Correct column {label!r}.")
     if is_number(column.type) and all(float(value).is_integer() for value in values):
         return [int(value) for value in values]
     return values
@@ -205,10 +253,12 @@ def _alike(first: Any, first_name: str, table: Any, name: str, features: tuple[s
     columns = dict(zip(table.column_names, table.columns, strict=True))
     missing = [each for each in features if each not in columns]
     if missing:
+        shown, them = missing[:MOST_NAMED], "it" if len(missing) == 1 else "them"
+        more = f" and {len(missing) - len(shown)} more" if len(missing) > len(shown) else ""
         raise ShapeMismatch(
-            f"{name} lacks the column {missing[0]!r} of {first_name}"
-            f"{f' and {len(missing) - 1} more' if len(missing) > 1 else ''}. Add it, or hide it from the model with "
-            f"--ignore {_quoted(missing[0])}."
+            f"{name} lacks the column{'s' if len(missing) > 1 else ''} {' and '.join(map(repr, shown))}{more} of "
+            f"{first_name}. Add {them}, or hide {them} from the model: "
+            f"{' '.join(f'--ignore {_quoted(each)}' for each in missing)}."
         )
     for each in features:
         column, wanted = columns[each], first[each].type

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from psidebug.report.page import in_a_notebook, write_report
+from psidebug.report.notebook import in_a_notebook
+from psidebug.report.page import write_report
 from psidebug.report.rows import RowView, views
 from psidebug.report.summary import Summary, summarise
 

@@ -9,6 +9,7 @@ from datetime import datetime
 from functools import cache
 from importlib.resources import files
 from os import PathLike
+from typing import Any
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -20,14 +21,12 @@ from psidebug.report.plots import plots_of
 from psidebug.report.summary import Summary, summarise
 from psidebug.task.data import Data
 
-IN_A_NOTEBOOK = 10
-"""Suspects that a notebook shows."""
 VEGA = ("vega/vega.min.js", "vega/vega-lite.min.js", "vega/vega-embed.min.js")
 
 
-def render(summary: Summary, template: str = "report.html") -> str:
+def render(summary: Summary) -> str:
     """The page as text."""
-    return _environment().get_template(template).render(summary=summary, plots=plots_of(summary), inlined=inlined)
+    return _environment().get_template("report.html").render(summary=summary, plots=plots_of(summary), inlined=inlined)
 
 
 def write_report(findings: Findings, data: Data, path: str | PathLike[str]) -> None:
@@ -35,9 +34,9 @@ def write_report(findings: Findings, data: Data, path: str | PathLike[str]) -> N
     write_whole(path, render(summarise(findings, data)))
 
 
-def in_a_notebook(findings: Findings, data: Data) -> str:
-    """The verdict, the slices and the first suspects, for a notebook."""
-    return render(summarise(findings, data, suspects=IN_A_NOTEBOOK, rows=False), "notebook.html")
+def notebook_part(template: str, **shown: Any) -> str:
+    """A part of the output of a notebook's cell."""
+    return _environment().get_template(template).render(**shown)
 
 
 def policy(*, styles: tuple[str, ...], scripts: tuple[str, ...]) -> str:

@@ -23,6 +23,7 @@ from psidebug.review.verdicts import ACTIONS, DECIDED, PARTS, Ledger, Verdict, c
 from psidebug.store import Run, load_run
 from psidebug.store.manifest import RUN_FILE
 from psidebug.store.values import as_json
+from psidebug.timings import Tick
 
 AGAIN = re.compile(r"again-\d{3,}")
 """The name of a diagnosis made in the review: a run inside the run."""
@@ -41,9 +42,7 @@ class ReviewedDiagnosis(Protocol):
     def retrain(self, labels: Mapping[int, Any]) -> Verification:
         """Train the learner with these labels, by position, in place of the given ones."""
 
-    def diagnose_again(
-        self, known: Mapping[Any, Any], *, progress: Callable[[str, int, int], None] | None = None
-    ) -> ReviewedDiagnosis:
+    def diagnose_again(self, known: Mapping[Any, Any], *, progress: Tick | None = None) -> ReviewedDiagnosis:
         """Diagnose the same rows again, with these labels, by row id, as facts."""
 
 

@@ -42,6 +42,7 @@ from psidebug.store.values import Json, from_json, read_record, values_of
 from psidebug.task import learner as learners
 from psidebug.task.data import Data, LabelledSet
 from psidebug.task.labels import Codes, Encoding, array_of
+from psidebug.task.probabilities import OutOfFold
 
 NOT_ASKED = (FoundCause("cannot_say", "", "only training labels were asked about", "Diagnose again.", 0.0, 0.0, False),)
 """The causes of a run from before there were any but labels."""
@@ -291,6 +292,7 @@ class RunFiles:
             known=labels["known"].to_numpy() if known else None,
             came=self._codes(labels, "came") if known else None,
             annotations=None if found.annotators is None else found.annotators.answers,
+            opinion=OutOfFold(*map(self._features, ("opinion", "test_opinion"))) if self.has("opinion") else None,
             test_metadata=self._features("test_metadata") if self.has("test_metadata") else None,
         )
 

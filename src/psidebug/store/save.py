@@ -55,6 +55,8 @@ def contents(findings: Findings, data: Data, spec: Spec, learner: Any) -> tuple[
     parts = {"train": data.train, "test": data.test, "validation": data.validation}
     given = {name: part.features for name, part in parts.items() if part is not None}
     given |= {"metadata": data.metadata, "test_metadata": data.test_metadata}
+    if data.opinion is not None:
+        given |= {"opinion": data.opinion.train, "test_opinion": data.opinion.test}
     for name, features in given.items():
         if features is not None:
             tables[name], forms[name] = stored(features)
