@@ -131,8 +131,10 @@ def ranked(estimates: Estimates, p_wrong: Floats | None = None) -> Rows:
     """Rows that can be a cause: by PS × p_wrong if that is known, then PS, the posterior of being wrong, position."""
     can_cause = np.flatnonzero(estimates.high > 0)
     ps = estimates.ps[can_cause]
-    weighted = ps if p_wrong is None else ps * p_wrong[can_cause]
-    return np.asarray(can_cause[np.lexsort((can_cause, -estimates.p_wrong[can_cause], -ps, -weighted))])
+    keys = [-estimates.p_wrong[can_cause], -ps]  # the last is the first; equal rows stay in order
+    if p_wrong is not None:
+        keys.append(-ps * p_wrong[can_cause])
+    return np.asarray(can_cause[np.lexsort(keys)])
 
 
 def causes_of(task: Task, estimates: Estimates, p_wrong: Floats | None = None) -> Any:

@@ -1,0 +1,42 @@
+"""The digest of a task is that of its values: ids and labels of another kind of array are the same, others are not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from psidebug.store.fingerprint import fingerprint_of
+from psidebug.task.task import Task
+
+X = np.random.default_rng(0).normal(size=(40, 2))
+LABELS = np.array(["no", "yes"])[(X[:, 0] > 0).astype(int)]
+IDS = list(range(100, 140))
+
+
+def digests(rows: Any = IDS, labels: Any = LABELS) -> dict[str, str]:
+    return fingerprint_of(Task.of(LogisticRegression(), X, labels, X, LABELS, rows=rows))
+
+
+@pytest.mark.parametrize("rows", [np.array(IDS), np.array(IDS, dtype=np.uint16), np.array(IDS, dtype=object)], ids=str)
+def test_the_same_ids_in_another_array_have_the_same_digest(rows: Any) -> None:
+    assert digests(rows)["rows"] == digests()["rows"]
+
+
+@pytest.mark.parametrize("rows", [IDS[::-1], list(map(str, IDS)), [*IDS[:-1], "last"]], ids=["order", "texts", "one"])
+def test_other_ids_have_another_digest(rows: Any) -> None:
+    assert digests(rows)["rows"] != digests()["rows"]
+    assert digests(rows)["train"] == digests()["train"]
+
+
+def test_one_other_label_is_another_training_set() -> None:
+    other = LABELS.copy()
+    other[3] = "yes" if other[3] == "no" else "no"
+    mine, theirs = digests(), digests(labels=other)
+    assert [name for name in mine if mine[name] != theirs[name]] == ["train"]
+
+
+def test_labels_as_texts_or_objects_are_the_same() -> None:
+    assert digests(labels=LABELS.astype(object)) == digests()
