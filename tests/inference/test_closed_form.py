@@ -9,6 +9,7 @@ import pytest
 
 from psidebug.errors import InvalidSymptom, NoWorldWithout, SymptomAbsent
 from psidebug.inference import closed_form as module
+from psidebug.inference import linear
 from psidebug.inference.characteristic import invert
 from psidebug.inference.closed_form import closed_form
 from psidebug.inference.enumeration import enumeration
@@ -114,6 +115,35 @@ def test_many_labels_by_samples_equal_all_inverted(monkeypatch: pytest.MonkeyPat
     np.testing.assert_allclose(sampled.ps, all_inverted.ps, atol=1e-4)
     assert np.all(np.abs(sampled.ps - all_inverted.ps) <= sampled.high - sampled.ps + 1e-12)
     assert np.array_equal(np.argsort(-sampled.ps)[:500], np.argsort(-all_inverted.ps)[:500])
+
+
+@pytest.mark.parametrize("kind", ["normal", "heavy", "tiny"])
+def test_many_labels_in_bins_equal_each_by_its_own_factor(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(17)
+    moves = {
+        "normal": rng.normal(size=20_000),
+        "heavy": rng.standard_t(3, 20_000),
+        "tiny": rng.normal(size=20_000) ** 5,
+    }
+    effects = np.column_stack([np.zeros(20_000), moves[kind]])
+    prior, threshold = noise(np.zeros(20_000, dtype=np.intp), 2, 0.05), 2.0 * float(np.sqrt((moves[kind] ** 2).sum()))
+    by_factors = invert(LinearSymptom(prior, effects, threshold))
+    monkeypatch.setattr(linear, "MOST_ROWS", 1000)
+    in_bins = invert(LinearSymptom(prior, effects, threshold))
+    assert by_factors.symptom.bins is None
+    assert in_bins.symptom.bins is not None
+    rows = np.arange(0, 20_000, 20)
+    (truth, error), (found, stated) = by_factors.sufficiency(rows), in_bins.sufficiency(rows)
+    proposals = prior.proposals[:, rows]
+    off = np.abs(found.sufficiency(proposals) - truth.sufficiency(proposals))
+    assert 0 < off.max() <= (stated + error).max() < 1e-5
+
+
+def test_labels_on_a_lattice_or_of_few_kinds_have_no_bins(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linear, "MOST_ROWS", 1000)
+    effects = np.zeros((2000, 2))
+    effects[:, 1] = np.random.default_rng(18).integers(1, 5, 2000)
+    assert LinearSymptom(noise(np.zeros(2000, dtype=np.intp), 2, 0.05), effects, 400.0).bins is None
 
 
 def test_sampled_form_states_its_error_when_rates_differ_by_row(monkeypatch: pytest.MonkeyPatch) -> None:

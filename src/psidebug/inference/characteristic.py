@@ -9,6 +9,7 @@ On a lattice of step δ the integral runs over one period and 1/(λ + iu) become
 The integral is a trapezoid sum at u_n = n h, h = 2π/L. It equals Σ_m J(a + m L) exactly, so its error is what wraps
 around: with L ≥ (36 + λM - K(λ)) / λ and L ≥ 12 standard deviations that is below rounding. A sum of many labels needs
 a few dozen nodes, since ψ falls like exp(-σ²u²/2). exp(i u_n c) is the n-th power of exp(i h c): one multiplication.
+Of very many labels of two classes with one rate, ψ is that of the histogram of their effects.
 """
 
 from __future__ import annotations
@@ -20,8 +21,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import expit
 
 from psidebug.inference.estimates import Tails
+from psidebug.inference.histogram import EffectHistogram
 from psidebug.inference.linear import LinearSymptom, lattice_step
 from psidebug.inference.tilted_prior import Tilt, saddle_point, tilt_at
 from psidebug.priors import Floats, over_alternatives
@@ -31,6 +34,8 @@ Rows = npt.NDArray[np.intp]
 
 BLOCK = 4096
 """Rows handled at once: their powers stay in the processor's cache."""
+BINNED_ERROR = 1e-6
+"""Stated of bins. Measured for ψ: at most 1e-7, for normal, heavy, skewed and tiny effects of 150,000 and more."""
 MOST_NODES = 4096
 MOST_FACTORS = 2**22
 """Nodes × labels beyond which a ψ that does not fall is cut off."""
@@ -63,7 +68,8 @@ class Inversion:
         change of the mass near both thresholds: none where the law of T is smooth, an atom's share where it is not.
         """
         nodes = len(self.integrand)
-        stated = 1e-7 if self.lattice else 1e-7 + left_out(self.tilt, nodes)
+        stated = 1e-7 if self.symptom.bins is None else BINNED_ERROR
+        stated += 0.0 if self.lattice else left_out(self.tilt, nodes)
         if self.complete:
             return self._tails(rows, self.integrand[None])[0], np.full(len(rows), stated)
         density = self.tilt.rate + 1j * self.spacing * np.arange(nodes)
@@ -163,9 +169,13 @@ def _characteristic(symptom: LinearSymptom, tilt: Tilt, spacing: float, nodes: i
     wanted = int(np.ceil(6.5 / (tilt.deviation * spacing))) + 3 if tilt.deviation > 0 else most
     wanted = max(wanted, int(_last_return(symptom, tilt, last) / spacing) + 8)
     wanted = max(wanted, int(min((left_out(tilt, 1) / TOLERABLE) ** 2, most)))
+    bins = symptom.bins if nodes is None else None  # of a lattice, bins would blur the steps
     while True:
         wanted = min(wanted, most)
-        psi = _products(symptom, tilt, spacing, wanted)
+        if bins is None:
+            psi = _products(symptom, tilt, spacing, wanted)
+        else:
+            psi = _powers_of_bins(symptom, bins, tilt, spacing, wanted)
         if wanted == most or _ended(psi, spacing * np.arange(wanted), tilt):
             return psi
         wanted *= 2
@@ -190,6 +200,14 @@ def _products(symptom: LinearSymptom, tilt: Tilt, spacing: float, nodes: int) ->
     with ThreadPoolExecutor(2) as pool:
         even, odd = pool.map(product, (0, 1))
     return np.asarray(even * odd)
+
+
+def _powers_of_bins(symptom: LinearSymptom, bins: EffectHistogram, tilt: Tilt, spacing: float, nodes: int) -> Complex:
+    """ψ(u_n) = Π_b f_b(u_n)^n_b over bins of effects."""
+    effects, counts = bins.effects()
+    moved = expit(symptom.log_odds[0, 0] + tilt.rate * effects)
+    factors = (factors for _, factors in _factors(effects[None], moved[None], spacing))
+    return np.array([np.exp(counts @ np.log(next(factors))) for _ in range(nodes)])
 
 
 def _factors(moves: Floats, moved: Floats, spacing: float) -> Iterator[tuple[list[Complex], Complex]]:

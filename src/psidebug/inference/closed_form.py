@@ -12,13 +12,11 @@ import numpy as np
 
 from psidebug.inference.characteristic import Inversion, Rows, invert
 from psidebug.inference.estimates import Estimates, Tails, exact_estimates
-from psidebug.inference.linear import LinearSymptom
+from psidebug.inference.linear import MOST_ROWS, LinearSymptom
 from psidebug.inference.listing import MOST_SUMS, all_sums, likely_sums
 from psidebug.inference.tilted_prior import first_order_sufficiency, saddle_point
 from psidebug.priors import Floats
 
-MOST_ROWS = 100_000
-"""Up to this many labels, each is inverted; beyond, only the first and samples are."""
 TOP = 2000
 SAMPLE = 256
 CURVE = 4096
