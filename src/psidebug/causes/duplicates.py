@@ -21,12 +21,13 @@ def claims(data: Data, without: Collection[str] = ()) -> list[Claim]:
 
     Whether they are is asked ``without`` some columns, in which something else is wrong.
     """
-    _, group, sizes = np.unique(row_keys(data)[0], return_inverse=True, return_counts=True)
-    copies = len(data.train) - len(sizes)
-    keys, test = row_keys(data, without)
-    of_kind = np.unique(keys, return_counts=True)[1]
-    if copies < policy.LEAST_SHARE_OF_A_CODE * len(keys):
+    whole, test = row_keys(data)
+    copies = len(whole) - len(np.unique(whole))
+    if copies < policy.LEAST_SHARE_OF_A_CODE * len(whole):
         return []
+    _, group, sizes = np.unique(whole, return_inverse=True, return_counts=True)
+    keys, test = row_keys(data, without) if without else (whole, test)
+    of_kind = np.unique(keys, return_counts=True)[1]
     values, tested = np.unique(test, return_counts=True)
     place = np.searchsorted(values, keys)
     place = np.clip(place, 0, len(values) - 1)

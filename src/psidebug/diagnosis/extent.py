@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -29,7 +30,7 @@ class Extent:
     by: Hypothesis
     given: Codes
 
-    @property
+    @cached_property
     def rows(self) -> Rows:
         """Those of all parts."""
         return np.sort(np.concatenate([each.members for each in self.parts]))
@@ -37,7 +38,7 @@ class Extent:
     @property
     def share(self) -> float:
         """Part of the labels that is wrong: the mean of p_wrong."""
-        return float(self.by.p_wrong(self.given)[self.rows].mean())
+        return float(self.by.p_wrong(self.given, self.rows).mean())
 
     @property
     def corrected(self) -> int:
@@ -49,7 +50,7 @@ class Extent:
         """Part of the rows with such labels."""
         return self.corrected / max(len(self.rows), 1)
 
-    @property
+    @cached_property
     def _counts(self) -> Floats:
         return corrections(self.by, self.given, self.rows)
 
@@ -91,7 +92,7 @@ def extent_of(one: Slice, by: Hypothesis, given: Codes) -> Extent:
 def corrections(by: Hypothesis, given: Codes, rows: Rows) -> Floats:
     """How many labels of these rows a hypothesis corrects, (K, K) by given and true class."""
     size = by.posterior.shape[1]
-    pairs = np.ravel_multi_index((given[rows], by.corrected(given)[rows]), (size, size))
+    pairs = np.ravel_multi_index((given[rows], by.corrected(given, rows)), (size, size))
     counts = np.bincount(pairs, minlength=size * size).reshape(size, size).astype(np.float64)
     np.fill_diagonal(counts, 0.0)
     return counts

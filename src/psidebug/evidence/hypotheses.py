@@ -96,13 +96,18 @@ class Hypothesis:
         accused = self.accused
         return tuple(each for each in self.slices if not any(each is one for one in accused))
 
-    def p_wrong(self, given: Codes) -> Floats:
-        """1 - W_i(y_i)."""
-        return np.asarray(1.0 - self.posterior[np.arange(len(given)), given])
+    def p_wrong(self, given: Codes, rows: Rows | None = None) -> Floats:
+        """1 - W_i(y_i), of some of the rows or all."""
+        rows = np.arange(len(given)) if rows is None else rows
+        return np.asarray(1.0 - self.posterior[rows, given[rows]])
 
-    def corrected(self, given: Codes) -> Codes:
-        """Labels that are wrong with a probability above a half, put right."""
-        return np.where(self.p_wrong(given) > 0.5, self.posterior.argmax(axis=1), given)
+    def corrected(self, given: Codes, rows: Rows | None = None) -> Codes:
+        """The labels of some of the rows or all; those that are wrong with a probability above a half, put right."""
+        rows = np.arange(len(given)) if rows is None else rows
+        wrong = self.p_wrong(given, rows) > 0.5
+        codes = given[rows]
+        codes[wrong] = self.posterior[rows[wrong]].argmax(axis=1)
+        return codes
 
     def after_review(self, given: Codes, known: Codes) -> Hypothesis:
         """The same hypothesis after a person has settled the labels of some rows; ``known`` is -1 elsewhere.
