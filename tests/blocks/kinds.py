@@ -20,27 +20,34 @@ def in_parts(table: pa.Table, sizes: list[int]) -> list[pa.Table]:
     return [table.slice(int(start), size) for start, size in zip(starts, sizes, strict=False)]
 
 
-def dask_blocks(table: pa.Table, sizes: list[int], client: Any = None) -> Blocks:
+def dask_frame(table: pa.Table, sizes: list[int]) -> Any:
     import dask
     import dask.dataframe as dd
     import pandas as pd
 
-    from psidebug.blocks.dask import DaskBlocks
-
     text = {pa.string(): pd.ArrowDtype(pa.string())}
     parts = [part.to_pandas(types_mapper=text.get) for part in in_parts(table, sizes)]
-    frame = dd.from_delayed([dask.delayed(part) for part in parts], meta=parts[0].iloc[:0])
-    return DaskBlocks(frame, client)
+    return dd.from_delayed([dask.delayed(part) for part in parts], meta=parts[0].iloc[:0])
+
+
+def dask_blocks(table: pa.Table, sizes: list[int], client: Any = None) -> Blocks:
+    from psidebug.blocks.dask import DaskBlocks
+
+    return DaskBlocks(dask_frame(table, sizes), client)
+
+
+def spark_frame(session: Any, table: pa.Table, sizes: list[int]) -> Any:
+    parts = [part for part in in_parts(table, sizes) if part.num_rows or len(sizes) == 1]
+    frame = session.createDataFrame(parts[0]).coalesce(1)
+    for part in parts[1:]:
+        frame = frame.union(session.createDataFrame(part).coalesce(1))
+    return frame
 
 
 def spark_blocks(session: Any, table: pa.Table, sizes: list[int]) -> Blocks:
     from psidebug.blocks.spark import SparkBlocks
 
-    parts = [part for part in in_parts(table, sizes) if part.num_rows or len(sizes) == 1]
-    frame = session.createDataFrame(parts[0]).coalesce(1)
-    for part in parts[1:]:
-        frame = frame.union(session.createDataFrame(part).coalesce(1))
-    return SparkBlocks(frame)
+    return SparkBlocks(spark_frame(session, table, sizes))
 
 
 def spark_session() -> Any:

@@ -82,6 +82,8 @@ def test_the_run_can_be_shown(large: tuple[Path, Ran]) -> None:
         (("debug", "train", "test.parquet", "--label", "label", "--learner", "forest"), "use --learner logistic"),
         (("debug", "train", "test.parquet", "--label", "label", "--id", "x0"), "--id is not for rows that are read"),
         (("debug", "train", "test.parquet", "--label", "none"), "there is no column 'none'"),
+        (("debug", "test.parquet", "test.parquet", "--label", "label", "--workers", "2"), "give a folder of Parquet"),
+        (("debug", "train", "test.parquet", "--label", "label", "--cluster", "nowhere:x"), "no Dask scheduler answers"),
         (("debug", "no/*.parquet", "test.parquet", "--label", "label"), "no file matches no/*.parquet"),
     ],
 )
@@ -91,3 +93,15 @@ def test_what_cannot_be_done_is_told_in_a_sentence(
     ran = psi(*arguments, folder=large[0])
     assert ran.code == 2
     assert says in " ".join(ran.err.split())
+
+
+@pytest.mark.thorough
+def test_local_workers_say_the_same(large: tuple[Path, Ran]) -> None:
+    folder, alone = large
+    arguments = ("debug", "train/*.parquet", "test.parquet", "--label", "label", "--causes", "labels", "-v")
+    ran = psi(*arguments, "-o", "by-two", "--workers", "2", folder=folder)
+    assert ran.code == 0, ran.err
+    assert ran.out.replace("by-two", "run") == alone.out
+    one, two = (pq.read_table(folder / run / ALL_LABELS) for run in ("run", "by-two"))
+    assert two.equals(one)
+    assert (folder / "by-two" / ALL_LABELS).stat().st_mode & 0o077 == 0

@@ -17,7 +17,7 @@ from psidebug.cli.settings import FlagOnly, PlaceToWrite
 from tests.cli.folder import Ran, fill, psi
 
 DEBUG = ("debug", "train.csv", "test.csv", "--label", "label", "--id", "id")
-FLAG_ONLY = {("debug", "trust_pickle"), ("apply", "overwrite"), ("review", "listen")}
+FLAG_ONLY = {("debug", "trust_pickle"), ("debug", "cluster"), ("apply", "overwrite"), ("review", "listen")}
 READ = {("debug", "annotations"), ("debug", "model"), ("debug", "validation"), ("verify", "rows")}
 """Options with paths that are only read."""
 ARGUMENTS = {

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from psidebug.blocks.block import Block
 from psidebug.blocks.tree import Node, merged
-from psidebug.errors import UnsupportedFeatures
+from psidebug.errors import OutputError, UnsupportedFeatures
 
 T = TypeVar("T")
 
@@ -45,6 +45,18 @@ class Blocks(ABC):
             raise UnsupportedFeatures("the training data have no rows.")
         return value
 
+    def fold(self, function: Callable[[T, Block], T], start: T, columns: Sequence[str] | None = None) -> T:
+        """``function`` of a state and each block in turn, for what cannot be merged; it may change its state."""
+        state = start
+        for block in self.map(_itself, columns):
+            state = function(state, block)
+        return state
+
+    def check_place(self, folder: Path) -> None:
+        """Refuse a folder that is not there for whoever writes the answers of :meth:`write`."""
+        if not folder.is_dir():
+            raise OutputError(f"there is no folder {folder} to write to: make it, or name another.")
+
     def write(self, function: Callable[[Block], pa.Table], path: Path, columns: Sequence[str] | None = None) -> None:
         """The tables that ``function`` makes of blocks, in the order of rows, as Parquet at ``path``.
 
@@ -60,3 +72,7 @@ class Blocks(ABC):
         finally:
             if writer is not None:
                 writer.close()
+
+
+def _itself(block: Block) -> Block:
+    return block

@@ -1,25 +1,30 @@
-"""Dask data frames as blocks: every partition works on the blocks that begin in it, on the user's own client.
+"""Dask data frames, or files read by a Dask cluster, as blocks, on the user's own client.
 
-A block that reaches into the next partitions gets their first rows. Workers merge their answers among each other, in
-groups of neighbours, so that a sum comes here as one value. A worker that dies takes nothing with it: Dask makes its
-part anew.
+Every partition works on the blocks that begin in it. A block that reaches into the next partitions gets their first
+rows. Workers merge their answers among each other, in groups of neighbours, so that a sum comes here as one value. A
+worker that dies takes nothing with it: Dask makes its part anew.
 """
 
 from __future__ import annotations
 
+import copy
 import math
+import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from psidebug.blocks.block import Block, cut
 from psidebug.blocks.blocks import Blocks
+from psidebug.blocks.parquet import ParquetBlocks
 from psidebug.blocks.parts import Part, mapped_run, merged_run, parts_of, schema_of_parts, written_run
 from psidebug.blocks.tree import Node, merged, nodes_of
-from psidebug.errors import ShapeMismatch
+from psidebug.errors import OutputError, ShapeMismatch, UnreadableTable, first_line
 
 T = TypeVar("T")
 AT_ONCE = 256
@@ -27,6 +32,8 @@ AT_ONCE = 256
 JOINED = 16
 """Neighbours whose answers one worker merges."""
 Work = Callable[..., list[Node[Any]]]
+Partition = Callable[[Sequence[str]], Any]
+"""The task that makes the table of a partition, with these columns at least."""
 Answer = tuple[list[Node[Any]], int]
 """Nodes, and the bytes that were read for them."""
 
@@ -41,10 +48,26 @@ class DaskBlocks(Blocks):
         import dask
 
         self._client = client
-        self._partitions = [dask.delayed(_table)(each) for each in frame.to_delayed(optimize_graph=True)]
-        looked_at = self._computed([dask.delayed(_size_and_schema)(each) for each in self._partitions])
+        frames = [dask.delayed(_table)(each) for each in frame.to_delayed(optimize_graph=True)]
+        self._partitions: list[Partition] = [partial(_of_frame, each) for each in frames]
+        try:
+            looked_at = self._computed([dask.delayed(_size_and_schema)(each) for each in frames])
+        except (OSError, pa.ArrowException) as error:
+            raise UnreadableTable(
+                f"a partition of the Dask data frame cannot be read: {first_line(error)}. Write or copy its file again."
+            ) from error
         self.schema = schema_of_parts([schema for size, schema in looked_at if size])
         self._parts = parts_of([size for size, _ in looked_at])
+
+    @classmethod
+    def of_files(cls, files: ParquetBlocks, client: Any) -> DaskBlocks:
+        """The rows of Parquet files that all workers see, a partition for each row group: footers tell their sizes."""
+        made = cls.__new__(cls)
+        made._client, made.schema = client, files.schema
+        groups = list(files.row_groups())
+        made._partitions = [partial(_of_file, path, group) for path, group, _ in groups]
+        made._parts = parts_of([rows for *_, rows in groups])
+        return made
 
     def __len__(self) -> int:
         return self._parts[-1].total
@@ -72,6 +95,26 @@ class DaskBlocks(Blocks):
         path.mkdir()
         list(self._of_parts(partial(written_run, function=function, folder=path), columns))
 
+    def fold(self, function: Callable[[T, Block], T], start: T, columns: Sequence[str] | None = None) -> T:
+        """``function`` of a state and each block in turn: the state goes from worker to worker, the rows stay."""
+        import dask
+
+        once, state = dask.delayed(function, traverse=False), dask.delayed((start, 0), traverse=False)
+        for part, tables in self._tables(columns):
+            state = dask.delayed(_folded)(once, state, part, tables)
+        ((value, size),) = self._computed([state])
+        self.bytes_read += size
+        return cast("T", value)
+
+    def check_place(self, folder: Path) -> None:
+        """Refuse a folder that some worker does not see."""
+        run = getattr(self._client or _current_client(), "run", None)
+        if run is not None and not all(run(_is_folder, str(folder)).values()):
+            raise OutputError(
+                f"not all workers of the Dask cluster see {folder}, where they are to write: name a run in a folder "
+                f"that they share."
+            )
+
     def _of_parts(self, work: Work, columns: Sequence[str] | None) -> Iterator[Node[Any]]:
         """The nodes that ``work`` makes of the blocks that begin in each partition, in the order of rows."""
         tasks = self._tasks(work, columns)
@@ -84,29 +127,72 @@ class DaskBlocks(Blocks):
         """For each partition in which blocks begin: ``work`` of these blocks, and the bytes read."""
         import dask
 
+        once = dask.delayed(work, traverse=False)  # what travels, such as a forest, is sent once for all partitions
+        return [dask.delayed(_done)(once, part, tables) for part, tables in self._tables(columns)]
+
+    def _tables(self, columns: Sequence[str] | None) -> Iterator[tuple[Part, list[Any]]]:
+        """Each partition in which blocks begin, and the tables, of it and the next ones, that these are made of."""
+        import dask
+
         self.readings += 1
         schema = self.schema if columns is None else pa.schema([self.schema.field(name) for name in columns])
-        tasks = []
+        made = [each(schema.names) for each in self._partitions]
         for number, part in enumerate(self._parts):
             if part.begins_no_block:
                 continue
-            tables = [dask.delayed(_from)(self._partitions[number], part, schema)]
+            tables = [dask.delayed(_from)(made[number], part, schema)]
             needed = part.needed
             for after in range(number + 1, len(self._parts)):
                 if needed <= 0:
                     break
-                tables.append(dask.delayed(_head)(self._partitions[after], needed, schema))
+                tables.append(dask.delayed(_head)(made[after], needed, schema))
                 needed -= self._parts[after].rows
-            tasks.append(dask.delayed(_done)(work, part, tables))
-        return tasks
+            yield part, tables
 
     def _computed(self, tasks: list[Any]) -> list[Any]:
         """The answers of these tasks, which nobody keeps."""
         import dask
 
-        if self._client is not None:
-            return list(self._client.gather(self._client.compute(tasks)))
-        return list(dask.compute(*tasks))
+        with warnings.catch_warnings():  # a rule of some megabytes is meant to travel
+            warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+            if self._client is not None:
+                return list(self._client.gather(self._client.compute(tasks)))
+            return list(dask.compute(*tasks))
+
+
+def _current_client() -> Any:
+    """The client that is current, if there is one."""
+    distributed = sys.modules.get("distributed")
+    try:
+        return None if distributed is None else distributed.get_client()
+    except ValueError:
+        return None
+
+
+def _is_folder(path: str) -> bool:
+    return Path(path).is_dir()
+
+
+def _of_frame(table: Any, names: Sequence[str]) -> Any:
+    """A partition of a data frame, with all its columns."""
+    return table
+
+
+def _of_file(path: Path, group: int, names: Sequence[str]) -> Any:
+    """A row group of a file, with these columns."""
+    import dask
+
+    return dask.delayed(_row_group)(str(path.absolute()), group, list(names))
+
+
+def _row_group(path: str, group: int, names: list[str]) -> pa.Table:
+    try:
+        with pq.ParquetFile(path, pre_buffer=False) as file:
+            return file.read_row_group(group, columns=names, use_threads=False).replace_schema_metadata(None)
+    except (OSError, pa.ArrowException) as error:
+        raise UnreadableTable(
+            f"a worker cannot read {path} to its end: {first_line(error)}. All workers must see the files."
+        ) from error
 
 
 def _table(frame: Any) -> pa.Table:
@@ -132,6 +218,16 @@ def _head(table: pa.Table, count: int, schema: pa.Schema) -> pa.Table:
 
 def _done(work: Work, part: Part, tables: list[pa.Table]) -> Answer:
     return work(cut(tables, first=part.first)), sum(int(table.nbytes) for table in tables)
+
+
+def _folded(
+    function: Callable[[Any, Block], Any], state: tuple[Any, int], part: Part, tables: list[pa.Table]
+) -> tuple[Any, int]:
+    """The state after the blocks that begin in a partition; the one that came is not changed: Dask may try again."""
+    value, size = copy.deepcopy(state[0]), state[1]
+    for block in cut(tables, first=part.first):
+        value = function(value, block)
+    return value, size + sum(int(table.nbytes) for table in tables)
 
 
 def _joined(answers: list[Answer], merge: Callable[[Any, Any], Any]) -> Answer:

@@ -60,6 +60,12 @@ class ParquetBlocks(Blocks):
             if any(_empty_cells(footer.row_group(group).column(place)) for group in range(footer.num_row_groups))
         ]
 
+    def row_groups(self) -> Iterator[tuple[Path, int, int]]:
+        """File, number in it, and rows of each row group, in the order of rows."""
+        for path, footer in zip(self.paths, self._footers, strict=True):
+            for group in range(footer.num_row_groups):
+                yield path, group, int(footer.row_group(group).num_rows)
+
     def _batches(self, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
         names = list(self.schema.names if columns is None else columns)
         places = [self.schema.get_field_index(name) for name in names]

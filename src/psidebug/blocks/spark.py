@@ -2,7 +2,8 @@
 
 A partition answers for the blocks that lie inside it. The rows at its ends, at most two blocks, are sent to whoever
 works on the block that they belong to. Answers are merged in at most 17 groups of blocks, so that a sum comes here as
-so many values. Rows have the numbers in which Spark gives them: a frame that is made anew in another order for each
+so many values. An error that Psi raises in a partition comes here as an answer, and is raised here in its own words.
+Rows have the numbers in which Spark gives them: a frame that is made anew in another order for each
 reading has to be cached or written first.
 """
 
@@ -21,7 +22,15 @@ from psidebug.blocks.block import ROWS, Block, cut
 from psidebug.blocks.blocks import Blocks
 from psidebug.blocks.parts import Part, mapped_run, merged_run, parts_of, written_run
 from psidebug.blocks.tree import Node, merged, nodes_of
-from psidebug.errors import ShapeMismatch
+from psidebug.errors import (
+    OutputError,
+    PsiError,
+    ShapeMismatch,
+    UnreadableTable,
+    UnsupportedFeatures,
+    UnsupportedLearner,
+    first_line,
+)
 
 T = TypeVar("T")
 ANSWERS = "block long, whole boolean, rows long, bytes long, payload binary"
@@ -35,11 +44,18 @@ class SparkBlocks(Blocks):
     """The rows of a ``pyspark.sql.DataFrame``, in the order of its partitions."""
 
     def __init__(self, frame: Any) -> None:
+        from pyspark.errors import PySparkException
         from pyspark.sql.pandas.types import to_arrow_schema
 
         self._frame = frame
-        self.schema = to_arrow_schema(frame.schema).remove_metadata()
-        sizes = {each["part"]: each["rows"] for each in frame.mapInArrow(_counted, "part long, rows long").collect()}
+        try:
+            self.schema = to_arrow_schema(frame.schema).remove_metadata()
+        except PySparkException as error:
+            raise UnsupportedFeatures(
+                f"the Spark data frame has a column that no learner here takes: {first_line(error)}. Select others."
+            ) from error
+        counted = _collected(frame.mapInArrow(_counted, "part long, rows long"))
+        sizes = {each["part"]: each["rows"] for each in counted}
         self._parts = parts_of([sizes.get(number, 0) for number in range(max(sizes, default=-1) + 1)])
 
     def __len__(self) -> int:
@@ -61,6 +77,22 @@ class SparkBlocks(Blocks):
         path.mkdir()
         self._of_blocks(partial(written_run, function=function, folder=path), columns)
 
+    def fold(self, function: Callable[[T, Block], T], start: T, columns: Sequence[str] | None = None) -> T:
+        """Refused: Spark has no state that goes from one partition to the next."""
+        raise UnsupportedLearner(
+            "Spark cannot train a learner that takes one block after the other: give scikit-learn's "
+            "LogisticRegression, or write the rows to Parquet files and give these."
+        )
+
+    def check_place(self, folder: Path) -> None:
+        """Refuse a folder that some executor does not see."""
+        looked = self._frame.sparkSession.range(0, 64, 1, 8).mapInArrow(partial(_sees, folder=str(folder)), "seen long")
+        if not all(each["seen"] for each in _collected(looked)):
+            raise OutputError(
+                f"not all executors of Spark see {folder}, where they are to write: name a run in a folder that they "
+                f"share."
+            )
+
     def _of_blocks(
         self, work: Work, columns: Sequence[str] | None, merge: Callable[[Any, Any], Any] | None = None
     ) -> list[Node[Any]]:
@@ -77,15 +109,35 @@ class SparkBlocks(Blocks):
             if merge is not None:  # the blocks of a group are those of a node of the tree
                 group = functions.shiftright("block", max((len(self) // ROWS).bit_length() - GROUPS, 0))
                 answers = answers.groupBy(group).applyInArrow(lambda rows: _joined(rows, merge), ANSWERS)
-            found = answers.collect()
+            found = _collected(answers)
         finally:
             made.unpersist()
+        nodes = _nodes(each["payload"] for each in found)
         if sum(each["rows"] for each in found) != len(self):
             raise ShapeMismatch(
                 "the Spark data frame has other rows at each reading: cache it, or write it and read the files."
             )
         self.bytes_read += sum(each["bytes"] for each in found)
-        return _nodes(each["payload"] for each in found)
+        return nodes
+
+
+def _collected(frame: Any) -> list[Any]:
+    """The rows of a small data frame; what Spark cannot read has its sentence."""
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import PySparkException
+
+    try:
+        return list(frame.collect())
+    except (PySparkException, Py4JJavaError) as error:
+        raise UnreadableTable(
+            f"Spark cannot read the data frame to its end: {first_line(error)}. See Spark's log, and write its files "
+            f"again if one is damaged."
+        ) from error
+
+
+def _sees(batches: Iterable[pa.RecordBatch], folder: str) -> Iterator[pa.RecordBatch]:
+    for _ in batches:
+        yield pa.RecordBatch.from_pydict({"seen": [int(Path(folder).is_dir())]})
 
 
 def _counted(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -116,7 +168,12 @@ def _of_part(batches: Iterable[pa.RecordBatch], parts: list[Part], work: Work) -
             else:
                 yield block
 
-    for node in work(inside()):
+    try:
+        nodes = work(inside())
+    except PsiError as error:
+        yield _answer(0, whole=True, payload=error)
+        return
+    for node in nodes:
         yield _answer(node.index << node.level, whole=True, payload=[node])
     for block in ends:
         yield _answer(block.number, whole=False, payload=block)
@@ -147,20 +204,32 @@ def _of_ends(rows: pa.Table, work: Work) -> pa.Table:
     """The node of a block whose rows come from several partitions."""
     pieces = sorted(map(pickle.loads, rows.column("payload").to_pylist()), key=lambda block: block.start)
     table = pa.concat_tables([each.table for each in pieces])
-    nodes = work([Block(pieces[0].start, table)])
-    return pa.Table.from_batches([_answer(pieces[0].number, whole=True, payload=nodes)])
+    payload: Any
+    try:
+        payload = work([Block(pieces[0].start, table)])
+    except PsiError as error:
+        payload = error
+    return pa.Table.from_batches([_answer(pieces[0].number, whole=True, payload=payload)])
 
 
 def _joined(rows: pa.Table, merge: Callable[[Any, Any], Any]) -> pa.Table:
     """The nodes of a group of blocks, merged."""
-    nodes = nodes_of(_nodes(rows.column("payload").to_pylist()), merge)
+    payload: Any
+    try:
+        payload = nodes_of(_nodes(rows.column("payload").to_pylist()), merge)
+    except PsiError as error:
+        payload = error
     counts = {name: int(pc.sum(rows.column(name)).as_py()) for name in ("rows", "bytes")}
-    return pa.Table.from_batches([_answer(0, whole=True, rows=counts["rows"], size=counts["bytes"], payload=nodes)])
+    return pa.Table.from_batches([_answer(0, whole=True, rows=counts["rows"], size=counts["bytes"], payload=payload)])
 
 
 def _nodes(payloads: Iterable[bytes]) -> list[Node[Any]]:
-    """In the order of rows."""
-    found: list[Node[Any]] = [node for each in payloads for node in pickle.loads(each)]
+    """In the order of rows; of errors the first is raised."""
+    answers = [pickle.loads(each) for each in payloads]
+    for each in answers:
+        if isinstance(each, PsiError):
+            raise each
+    found: list[Node[Any]] = [node for each in answers for node in each]
     return sorted(found, key=lambda node: node.index << node.level)
 
 

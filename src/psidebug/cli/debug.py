@@ -99,6 +99,18 @@ table_type = click.Path(allow_dash=True, path_type=Path)
     type=click.FloatRange(min=0),
     help="Exit with 1 if more than X labels are proved wrong; below 1, X is a share of the rows.",
 )
+@click.option(
+    "--cluster",
+    cls=FlagOnly,
+    metavar="ADDRESS",
+    help="Of a Dask scheduler whose workers see the files and RUN: they read rows in blocks.",
+)
+@click.option(
+    "--workers",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Start so many Dask workers on this machine to read rows in blocks.",
+)
 @file_option("--report", help="Also write the diagnosis as an HTML page, with the whole proof.")
 @click.option("--timings", is_flag=True, help="Also print what every stage took: time, fits, memory.")
 @click.option(
@@ -137,6 +149,8 @@ def debug(
     full: bool,
     seed: int,
     fail_above: float | None,
+    cluster: str | None,
+    workers: int | None,
     report: Path | None,
     timings: bool,
     run: Path,
@@ -147,7 +161,8 @@ def debug(
     should be right. Numbers, categories, dates, texts and missing values need no preparation.
 
     TRAIN may be a folder of Parquet files, or a quoted pattern such as 'train/*.parquet': they are read in blocks, may
-    be larger than memory, and every label is written to RUN/labels_of_all.parquet.
+    be larger than memory, and every label is written to RUN/labels_of_all.parquet. By --cluster or --workers, Dask
+    reads them.
 
     A run of the same data in RUN is replaced; if RUN holds anything else, psi stops.
     """
@@ -168,6 +183,13 @@ def debug(
         raise click.UsageError(f"--full and --effort {effort} do not go together: give one of them.")
     if fail_above is not None and effort == "rank" and not full:
         raise click.UsageError("--fail-above counts labels that are proved wrong, and --effort rank proves none.")
+    if cluster is not None and workers is not None:
+        raise click.UsageError("--cluster and --workers do not go together: give one of them.")
+    if (cluster is not None or workers is not None) and not is_large(train):
+        raise click.UsageError(
+            "--cluster and --workers are for rows that are read in blocks: give a folder of Parquet files, or a quoted "
+            "pattern."
+        )
     given = None if model is None else _loaded(output, model, trust_pickle)
     roles = Roles(label, id_, text, image, ignore, category)
     if is_large(train):
@@ -178,7 +200,7 @@ def debug(
         with output.progress() as tick:
             found, inputs = diagnosed_over_blocks(
                 train, test, validation, roles, run, tick, model=given, learner=learner, seed=seed, causes=causes,
-                effort=effort, prior=_one_rate(prior),
+                effort=effort, prior=_one_rate(prior), cluster=cluster, workers=workers,
             )  # fmt: skip
         failed = fail_above is not None and found.corrected > allowed(fail_above, _count(found.settings["rows"]))
         _show(output, found, inputs, run, None, failed, timings=False)

@@ -1,4 +1,7 @@
-"""``psi debug`` of Parquet files that are read in blocks: a pattern, or a folder, as the training table."""
+"""``psi debug`` of Parquet files that are read in blocks: a pattern, or a folder, as the training table.
+
+The files are looked at here; a cluster, if one is asked for, reads their rows.
+"""
 
 from __future__ import annotations
 
@@ -40,12 +43,15 @@ def diagnosed_over_blocks(
     model: Any,
     learner: str,
     seed: int,
+    cluster: str | None = None,
+    workers: int | None = None,
     **options: Any,
 ) -> tuple[Diagnosis, Inputs]:
     """The diagnosis, and what it was made from; the learner is built for drawn rows, if none is given."""
     import pyarrow.parquet as pq
 
-    from psidebug.blocks import blocks_of, drawn
+    from psidebug.blocks import drawn, parquet_blocks
+    from psidebug.cli.cluster import read_by
     from psidebug.diagnosis.block_learner import check_learner
     from psidebug.diagnosis.debug_blocks import debug_blocks
     from psidebug.diagnosis.first_reading import check_columns
@@ -57,26 +63,27 @@ def diagnosed_over_blocks(
         raise UnknownOption(f"--learner {learner} cannot be trained over blocks of rows: use --learner logistic.")
     if model is not None:
         check_learner(model)
-    blocks = blocks_of(train, seen=lambda count: tick(f"reading ({count / 1e6:,.0f} MB read)", 0, 1))
+    files = parquet_blocks(train, seen=lambda count: tick(f"reading ({count / 1e6:,.0f} MB read)", 0, 1))
     check_columns(
-        blocks, roles.label, [name for name in blocks.schema.names if name not in (roles.label, *roles.ignored)]
+        files, roles.label, [name for name in files.schema.names if name not in (roles.label, *roles.ignored)]
     )
-    with tempfile.TemporaryDirectory(prefix="psi-") as folder:
-        sample = Path(folder) / "drawn.parquet"
-        pq.write_table(drawn(blocks, MOST_LOOKED_AT, seed).drop_columns(["row", "lot"]), sample)
-        inputs = inputs_from(sample, test, validation, roles, model=model, learner=learner, seed=seed)
-    arguments = inputs.arguments()
-    sets = {name: arguments.get(name) for name in ("X_test", "y_test", "X_validation", "y_validation")}
-    found = debug_blocks(
-        inputs.model,
-        blocks,
-        roles.label,
-        **sets,  # type: ignore[arg-type]
-        features=inputs.features,
-        seed=int(rng_of(seed).integers(2**31)),
-        again=str(seed),
-        run=run,
-        progress=tick,
-        **options,
-    )
-    return found, inputs
+    with read_by(files, cluster=cluster, workers=workers) as blocks:
+        with tempfile.TemporaryDirectory(prefix="psi-") as folder:
+            sample = Path(folder) / "drawn.parquet"
+            pq.write_table(drawn(blocks, MOST_LOOKED_AT, seed).drop_columns(["row", "lot"]), sample)
+            inputs = inputs_from(sample, test, validation, roles, model=model, learner=learner, seed=seed)
+        arguments = inputs.arguments()
+        sets = {name: arguments.get(name) for name in ("X_test", "y_test", "X_validation", "y_validation")}
+        found = debug_blocks(
+            inputs.model,
+            blocks,
+            roles.label,
+            **sets,  # type: ignore[arg-type]
+            features=inputs.features,
+            seed=int(rng_of(seed).integers(2**31)),
+            again=str(seed),
+            run=run,
+            progress=tick,
+            **options,
+        )
+        return found, inputs

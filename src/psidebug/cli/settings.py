@@ -13,9 +13,10 @@ environment, commas separate the values of an option that takes several. An unkn
 environment it only triggers a warning. ``PSI_DATA`` and ``PSI_PICTURES`` are no settings: they name the
 folder of the benchmark files, and one whose pictures may be shown, besides the current one.
 
-A project may come from a stranger, so its file cannot do all that a flag can. ``trust_pickle``, ``overwrite`` and
-``listen`` are flags only; the environment cannot set them either. A file or folder to write, such as ``output`` or
-``report``, must be a relative path in a file of settings, and must stay in its folder when links are followed.
+A project may come from a stranger, so its file cannot do all that a flag can. ``trust_pickle``, ``cluster``,
+``overwrite`` and ``listen`` are flags only; the environment cannot set them either. A file or folder to write, such as
+``output`` or ``report``, must be a relative path in a file of settings, and must stay in its folder when links are
+followed.
 """
 
 from __future__ import annotations

@@ -76,7 +76,8 @@ def debug(
         datasets; labels that these hold may be left out (None).
         Rows larger than memory: ``X_train`` is a path, a folder, a pattern such as ``"train/*.parquet"`` or a
         ``pyarrow.dataset`` of Parquet files, and ``y_train`` the name of the label column; ``X_test`` is a Parquet file
-        or a data frame with the same columns. They are read in blocks (docs/scale.md).
+        or a data frame with the same columns. They are read in blocks (docs/scale.md). Data frames of Dask and Spark
+        are taken the same way, where they are; so is a ``dask.array`` with one of its labels.
     rows
         One id per training row, used in every result. When left out, the index of a pandas ``X_train`` (else of
         ``y_train``) if that tells the rows apart; else positions.
@@ -188,10 +189,10 @@ def debug(
             "X_validation": X_validation,
             "y_validation": y_validation,
             "run": run,
-            "progress": progress,
         }
         own |= {"seed": seed, "again": _again(rng)}
-        return debug_blocks(model, X_train, y_train, X_test, y_test, **own, **given)
+        with watched(progress) as told:
+            return debug_blocks(model, X_train, y_train, X_test, y_test, **own, **given, progress=told)
     watch, count = stopwatch(), len(y_train) if hasattr(y_train, "__len__") else 0
     with watched(progress) as told, watch.watching("checking"), few_threads(count):
         begun, show, tick = watch.fits, getattr(told, "first_suspects", None), staged(told)

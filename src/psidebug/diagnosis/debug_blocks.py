@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from psidebug import timings
-from psidebug.blocks import Blocks, blocks_of, parquet_blocks
+from psidebug.blocks import Blocks, blocks_of, names_of_columns, parquet_blocks, with_labels
 from psidebug.diagnosis.as_findings import origin_of, predictions_of
 from psidebug.diagnosis.block_learner import BlockLearner, check_learner, takes_numbers_alone
 from psidebug.diagnosis.causes import in_order
@@ -66,7 +66,7 @@ def check_options(**given: Any) -> None:
 def debug_blocks(
     model: Any,
     rows: Any,
-    label: str,
+    label: Any,
     X_test: Any,
     y_test: Any,
     *,
@@ -92,13 +92,15 @@ def debug_blocks(
     place = Path(tempfile.mkdtemp(prefix="psi-")) / "run" if run is None else Path(run)
     if not (place / RUN_FILE).exists():
         check_run_place(place, {})
+    rows, label = with_labels(rows, label)
+    tick("reading", 0, 1)
     blocks = blocks_of(rows, workers=workers, seen=_bytes_told(tick))
     columns = tuple(features or (name for name in blocks.schema.names if name != label))
     check_columns(blocks, label, columns)
+    blocks.check_place(place.absolute().parent)
     sets = _in_memory(columns, label, ("test", X_test, y_test), ("validation", X_validation, y_validation))
     large = Large(blocks, label, columns, sets)
     with timings.stopwatch().watching("reading"), few_threads(0), one_blas_thread():
-        tick("reading", 0, 1)
         first = read_first(blocks, label, columns, seed, complete=takes_numbers_alone(model))
         spec = Spec(prior=prior, causes=causes, effort="rank" if effort == "rank" else "decide", seed=seed)
         found, session = _of_drawn(learners.fresh(model), large, first, spec, again, tick)
@@ -141,9 +143,17 @@ def _in_memory(columns: Sequence[str], label: str, *given: tuple[str, Any, Any])
         elif isinstance(labels, str):
             raise UnknownOption(f"y_{name} names a column: then X_{name} is the path of a Parquet file.")
         elif features is not None and not hasattr(features, "columns"):
-            raise UnreadableTable(f"X_{name} needs the names of its columns, like the files: give a data frame.")
+            features = _named(features, columns, name)
         made |= {f"X_{name}": features, f"y_{name}": labels}
     return made
+
+
+def _named(features: Any, columns: Sequence[str], name: str) -> pa.Table:
+    """An array beside arrays of Dask, whose columns have no names either."""
+    array = np.asarray(features)
+    if array.ndim != 2 or names_of_columns(array) != list(columns):
+        raise UnreadableTable(f"X_{name} needs the names of its columns, like the training rows: give a data frame.")
+    return pa.table(dict(zip(columns, array.T, strict=True)))
 
 
 def _of_drawn(
@@ -200,7 +210,7 @@ def _told(
     correction = None
     if said.correction is not None and said.verified is not None:
         own = next((each for each in found.slices if each.proved), None)
-        correction = VerifiedCorrection(said.correction.explanation, about.repaired, said.verified, own)
+        correction = VerifiedCorrection(said.correction.explanation, about.repaired, said.verified, own, said.inside)
     whole = replace(task, predicted=predicted_by(said.margins, task.test.codes), bugs=said.bugs)
     findings = replace(
         found,

@@ -95,8 +95,9 @@ Looked = tuple[dict[Any, int], pa.Table, Moments | None]
 
 def _looked_at(block: Block, label: str, features: tuple[str, ...], seed: int, complete: bool) -> Looked:
     labels = block.table.column(label)
-    if labels.null_count:
-        place = block.start + int(np.flatnonzero(labels.is_null().to_numpy())[0])
+    missing = labels.is_null(nan_is_null=True).to_numpy()
+    if missing.any():
+        place = block.start + int(np.flatnonzero(missing)[0])
         raise MissingLabels(f"row {place} has no label: label it, or leave it out.")
     moments = None
     if complete:

@@ -28,6 +28,7 @@ from scipy.special import expit
 from psidebug import policy
 from psidebug.blocks import Block, Blocks, ParquetBlocks, Sums, parquet_blocks, sums, top
 from psidebug.diagnosis.block_learner import BlockLearner, Reader, proposed_effects
+from psidebug.diagnosis.extent import extent_of
 from psidebug.diagnosis.proof import compared
 from psidebug.diagnosis.ranking import LEAST_SHARE_OF_THE_WAY
 from psidebug.diagnosis.repair import Correction, best_of
@@ -61,18 +62,22 @@ class Judge:
     """Of the drawn rows."""
     rules: tuple[Hypothesis, ...]
     """What p_wrong is by, and what would be corrected, if that is another; none where nothing is weighed."""
+    accused: tuple[tuple[int, tuple[int, ...]], ...]
+    """Of what would be corrected: the numbers of the slices that it calls mislabelled, each with the labels there."""
     classes: pa.Array
     count: int
 
     def __call__(self, block: Block) -> pa.Table:
-        """Row, given and proposed label, likeliest label and confidence, correction, effect, p_wrong of every row."""
+        """Row, given and proposed label, likeliest label and confidence, correction (inside of the rows that are called
+        mislabelled?), effect, p_wrong of every row."""
         rows = self.reader(block)
         other, effects = proposed_effects(rows, self.fit, self.pull)
         given, places = rows.codes, np.arange(len(block))
         likeliest, confidence, corrected = given, np.ones(len(block)), given
-        p_wrong = np.full(len(block), np.nan)
+        p_wrong, inside = np.full(len(block), np.nan), np.zeros(len(block), dtype=bool)
         if self.rules:
-            said = self._posteriors(block, given)
+            rules = self._of_block(block, given)
+            said, inside = [each.posterior for each in rules], self._inside(rules[-1], given)
             p_wrong = 1.0 - said[0][places, given]
             others = said[0].copy()
             others[places, given] = -1.0
@@ -84,18 +89,34 @@ class Judge:
         return pa.table(
             {"row": block.rows}
             | {name: self.classes.take(pa.array(codes)) for name, codes in labels.items()}
-            | {"confidence": confidence, "p_wrong": p_wrong, "effect": effects}
+            | {"confidence": confidence, "p_wrong": p_wrong, "effect": effects, "inside": inside}
         )
 
-    def _posteriors(self, block: Block, given: Codes) -> list[Floats]:
-        """W (n, K) by each rule; of the drawn rows, what was said without their own labels."""
+    def _of_block(self, block: Block, given: Codes) -> tuple[Hypothesis, ...]:
+        """What the rules say of these rows; of the drawn ones, what was said without their own labels."""
         part = self.task.block(LabelledSet(self.reader.table(block), given), block.rows, self.count)
         low, high = np.searchsorted(self.task.rows, [block.start, block.start + len(block)])
-        own, made = self.task.rows[low:high] - block.start, []
-        for rule, said in zip(self.rules, of_block(self.rules, part), strict=True):
+        own, extended = self.task.rows[low:high] - block.start, of_block(self.rules, part)
+        for rule, said in zip(self.rules, extended, strict=True):
             said.posterior[own] = rule.posterior[low:high]
-            made.append(said.posterior)
-        return made
+        return extended
+
+    def _inside(self, rule: Hypothesis, given: Codes) -> npt.NDArray[np.bool_]:
+        """Which rows of a block are among those that are called mislabelled."""
+        found = np.zeros(len(given), dtype=bool)
+        for number, labels in self.accused:
+            inside = rule.groups == number
+            inside[rule.slices[number - 1].members] = True
+            found |= inside & np.isin(given, labels)
+        return found
+
+
+def accused_labels(rule: Hypothesis, given: Codes) -> tuple[tuple[int, tuple[int, ...]], ...]:
+    """The numbers of the slices that a rule accuses, and the labels that are wrong in each, by the drawn rows."""
+    numbers = {id(each): number for number, each in enumerate(rule.slices, start=1)}
+    return tuple(
+        (numbers[id(each)], tuple(part.given for part in extent_of(each, rule, given).parts)) for each in rule.accused
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +137,8 @@ class OverBlocks:
     """Of the drawn rows, where it is proved by retraining on all."""
     verified: Verification | None
     """What retraining says of the correction that was tried."""
+    inside: int | None
+    """How many of its labels are in the rows that it calls mislabelled; None for scattered errors."""
     readings: int
     bytes_read: int
 
@@ -141,7 +164,8 @@ def over_blocks(
     rules = tuple(hypotheses[:1])
     if candidate is not None and candidate.hypothesis is not hypotheses[0]:
         rules = (*rules, candidate.hypothesis)
-    judge = Judge(learner.reader, learner.fit, pull, task, rules, classes, len(blocks))
+    accused = () if candidate is None else accused_labels(candidate.hypothesis, task.train.codes)
+    judge = Judge(learner.reader, learner.fit, pull, task, rules, accused, classes, len(blocks))
     tick("judging labels", 0, 1)
     judged = folder / "judged.parquet"
     blocks.write(judge, judged, [*learner.reader.features, learner.reader.label])
@@ -153,7 +177,7 @@ def over_blocks(
             rate = float(np.clip(total / len(blocks), policy.LEAST_RATE, policy.MOST_RATE))
     tick("inference", 0, 1)
     table, symptom = _sufficiency(written, rate, margins, bugs)
-    correction, verified = None, None
+    correction, verified, inside = None, None, None
     if candidate is not None:
         changed = written.reduce(_changed, _stacked)
         if changed.num_rows:
@@ -162,13 +186,25 @@ def over_blocks(
             start = learner.near(task, candidate.codes)
             again = learner.with_labels(changed.column("row").to_numpy(), codes, start)
             verified = _compared(learner, again, task, bugs, int(changed.num_rows))
+            inside = int(changed.column("inside").to_numpy().sum()) if accused else None
             if verified.proved(accused=bool(candidate.hypothesis.accused)):
                 correction = candidate
     labels = folder / ALL_LABELS
     written.write(partial(_finished, table=table, rate=rate, applied=correction is not None), labels)
     shutil.rmtree(judged) if judged.is_dir() else judged.unlink()
     return OverBlocks(
-        learner, margins, bugs, table, rate, symptom, labels, correction, verified, blocks.readings, blocks.bytes_read
+        learner,
+        margins,
+        bugs,
+        table,
+        rate,
+        symptom,
+        labels,
+        correction,
+        verified,
+        inside,
+        blocks.readings,
+        blocks.bytes_read,
     )
 
 
@@ -214,7 +250,7 @@ def _summed(block: Block, name: str) -> Sums:
 
 def _changed(block: Block) -> pa.Table:
     moved = pa.compute.not_equal(block.table.column("given"), block.table.column("corrected"))
-    return block.table.filter(moved).select(["row", "corrected"])
+    return block.table.filter(moved).select(["row", "corrected", "inside"])
 
 
 def _stacked(left: pa.Table, right: pa.Table) -> pa.Table:
