@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
@@ -22,6 +23,7 @@ from psidebug.graybox.trees.linear import Leaf, LeafResidual
 from psidebug.graybox.trees.passes import walk, weighed
 from psidebug.graybox.trees.refit import LeafRefit, LeafRefits, nearby
 from psidebug.graybox.trees.weighting import one_hot
+from psidebug.task.data import LabelledSet
 from psidebug.task.task import Task
 from psidebug.training.trainer import Trainer
 from tests.conformance.graybox_checks import choice_of_points, effects_of_worlds
@@ -37,7 +39,9 @@ SMALL: dict[tuple[str, ...], Any] = {
     ("logging_level",): "Silent",
 }
 """Settings that make a model small and quiet; of several names for one thing, the first that the constructor knows."""
-TAKES = ("many classes", "sparse", "missing", "weights")
+CATEGORICAL = {"cat_features": ["city"], "one_hot_max_size": 20, "categorical_features": ["city"]}
+"""Settings that name the column of categories, as far as the constructor knows them."""
+TAKES = ("many classes", "sparse", "missing", "weights", "categories")
 
 
 @dataclass(frozen=True)
@@ -46,14 +50,14 @@ class Case:
 
     kind: type[Any]
 
-    def model(self) -> Any:
-        """An unfitted model, small where its constructor has a name for it."""
+    def model(self, **more: Any) -> Any:
+        """An unfitted model, small where its constructor has a name for it; with those of more settings it knows."""
         known = inspect.signature(self.kind.__init__).parameters
         named = {next((name for name in names if name in known), None): value for names, value in SMALL.items()}
         settings = {name: value for name, value in named.items() if name is not None}
         if self.kind.__module__.startswith("lightgbm"):
             settings["verbose"] = -1  # reaches the library by keyword only
-        return self.kind(**settings)
+        return self.kind(**settings, **{name: value for name, value in more.items() if name in known})
 
     @property
     def takes(self) -> frozenset[str]:
@@ -123,6 +127,26 @@ def reproduces_raw_scores_of_sparse_rows(case: Case) -> None:
 def reproduces_raw_scores_with_missing_values(case: Case) -> None:
     if "missing" in case.takes:
         well_profiled(task(case.model(), change=lambda X: np.where(np.abs(X) > 1.8, np.nan, X)))
+
+
+def with_cities(X: Floats) -> pd.DataFrame:
+    """The first column as one of eight cities, whose order says nothing."""
+    cities = np.array(["Oslo", "Lima", "Pune", "Kyiv", "Graz", "Bari", "Faro", "Cork"])
+    table = pd.DataFrame(X[:, 1:], columns=list("abcd"))
+    table["city"] = pd.Categorical(cities[np.clip(np.round(X[:, 0] * 2), -4, 3).astype(int)], categories=cities)
+    return table
+
+
+def reproduces_raw_scores_with_categories(case: Case) -> None:
+    if "categories" in case.takes:
+        for classes in (2, 3) if "many classes" in case.takes else (2,):
+            task_ = task(case.model(**CATEGORICAL), classes=classes, change=with_cities)
+            well_profiled(task_)
+            cities = task_.test.features["city"]
+            elsewhere = pd.Categorical.from_codes((cities.cat.codes + 3) % 8, dtype=cities.dtype)
+            other = LabelledSet(task_.test.features.assign(city=elsewhere), task_.test.codes)
+            moved = task_.margins(task_.learner, other) - task_.margins(task_.learner, task_.test)
+            assert np.abs(moved).max() > 0.01, "the trees split on the cities"
 
 
 def reproduces_raw_scores_with_sample_weights(case: Case) -> None:
@@ -211,6 +235,7 @@ CHECKS: tuple[Callable[[Case], None], ...] = (
     reproduces_raw_scores_of_many_classes,
     reproduces_raw_scores_of_sparse_rows,
     reproduces_raw_scores_with_missing_values,
+    reproduces_raw_scores_with_categories,
     reproduces_raw_scores_with_sample_weights,
     linear_forms_add_up,
     derivative_is_that_of_the_refit,

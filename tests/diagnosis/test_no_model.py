@@ -14,6 +14,7 @@ from sklearn.model_selection import cross_val_predict
 
 import psidebug as psi
 from psidebug.changes import Drop, Join
+from psidebug.diagnosis.some_rows import tested_by
 from psidebug.errors import InvalidProbabilities, NotAClassifier, ShapeMismatch
 from psidebug.evidence.held_out import Folds, Without
 from psidebug.evidence.one_predictor import Told
@@ -111,13 +112,15 @@ def test_it_says_nothing_of_rows_whose_labels_are_left_out_together(somebody: So
 def test_the_opinion_follows_its_rows(somebody: Somebody) -> None:
     data = task(somebody).data
     dropped, joined = Drop(np.arange(10)).applied(data), Join(np.array([3, 5])).applied(data)
-    drawn = data.drawn(np.array([7, 9]))
+    drawn, tested = data.drawn(np.array([7, 9])), tested_by(task(somebody), np.array([4, 8])).data
     assert dropped.opinion is not None
     assert joined.opinion is not None
     assert drawn.opinion is not None
     np.testing.assert_allclose(np.exp(dropped.opinion.train), somebody.p[10:], atol=1e-6)
     np.testing.assert_allclose(np.exp(joined.opinion.train[900:]), somebody.p_test[[3, 5]], atol=1e-6)
+    assert tested.opinion is not None
     np.testing.assert_allclose(np.exp(drawn.opinion.train), somebody.p[[7, 9]], atol=1e-6)
+    np.testing.assert_allclose(np.exp(tested.opinion.test), somebody.p_test[[4, 8]], atol=1e-6)
 
 
 def test_columns_with_the_names_of_classes_may_be_in_any_order(somebody: Somebody) -> None:

@@ -90,6 +90,9 @@ READ: dict[str, Callable[[], Any]] = {
     "sklearn from zero": lambda: gb(init="zero"),
     "histogram early stopping": lambda: hist(early_stopping=True, random_state=2),
     "histogram balanced": lambda: hist(class_weight="balanced", l2_regularization=1.0),
+    "catboost penalty": lambda: cat(l2_leaf_reg=0.5, subsample=0.7, bootstrap_type="Bernoulli"),
+    "catboost several steps": lambda: cat(leaf_estimation_iterations=4),
+    "catboost ordered": lambda: cat(boosting_type="Ordered"),
     "forest grown out": lambda: forest(),
     "forest balanced": lambda: forest(class_weight="balanced", min_samples_leaf=3),
     "forest balanced in each sample": lambda: forest(class_weight="balanced_subsample", max_samples=0.5),
@@ -105,8 +108,7 @@ READ_TWO_CLASSES: dict[str, Callable[[], Any]] = {
     "xgboost softprob": lambda: xgb(objective="multi:softprob", num_class=2),
     "xgboost softmax": lambda: xgb(objective="multi:softmax", num_class=2, subsample=0.7),
     "lightgbm multiclass": lambda: lgbm(objective="multiclass", num_class=2),
-    "catboost several steps": lambda: cat(leaf_estimation_iterations=4),
-    "catboost ordered": lambda: cat(boosting_type="Ordered"),
+    "catboost class weights": lambda: cat(class_weights=[1.0, 3.0]),
     "catboost from the average": lambda: cat(boost_from_average=True),
 }
 CASES = [(name, make, k) for name, make in READ.items() for k in (2, 3)]
@@ -165,7 +167,7 @@ REFUSED: dict[str, Callable[[], Any]] = {
     "max_delta_step": lambda: xgb(max_delta_step=1),
     "drawing subsamples": lambda: xgb(subsample=0.5, tree_method="exact"),
     "auto_class_weights": lambda: cat(auto_class_weights="Balanced"),
-    "loss_function='MultiClass'.*another library": lambda: cat(loss_function="MultiClass"),
+    "loss_function='MultiClass'.*'Logloss'": lambda: cat(loss_function="MultiClass"),
     "leaf_estimation_method": lambda: cat(leaf_estimation_method="Gradient"),
     "not a tree ensemble": lambda: LogisticRegression(),
 }
@@ -193,7 +195,15 @@ def test_a_first_score_given_to_fit_is_found_out() -> None:
         Ensemble.of(Task.of(model, X[:300], y[:300], X[300:], y[300:]))
 
 
-@pytest.mark.parametrize("make", [lgbm, hist, lambda: xgb(enable_categorical=True)], ids=["lgbm", "hist", "xgb"])
+def cat_of_few_categories(most: int = 12) -> Any:
+    return cat(cat_features=["kind"], one_hot_max_size=most)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lgbm, hist, lambda: xgb(enable_categorical=True), cat_of_few_categories],
+    ids=["lgbm", "hist", "xgb", "catboost"],
+)
 @pytest.mark.parametrize("categories", [3, 12])
 def test_categories_and_missing_values(make: Callable[[], Any], categories: int) -> None:
     rng = np.random.default_rng(4)
@@ -207,6 +217,14 @@ def test_categories_and_missing_values(make: Callable[[], Any], categories: int)
         model.set_params(categorical_features="from_dtype")
     ensemble = Ensemble.of(Task.of(model, frame[:800], y[:800], frame[800:], y[800:]))
     np.testing.assert_allclose(ensemble.traced.train, ensemble.profile.scores("train"), rtol=0, atol=1e-5)
+
+
+def test_categories_that_catboost_codes_by_the_labels_are_refused() -> None:
+    rng = np.random.default_rng(4)
+    codes, y = rng.integers(12, size=300), rng.integers(2, size=300)
+    frame = pd.DataFrame({"kind": pd.Categorical(codes), "number": rng.normal(size=300)})
+    with pytest.raises(UnsupportedLearner, match=r"a category of 12 values \(kind\).*one_hot_max_size=12"):
+        Ensemble.of(Task.of(cat_of_few_categories(11), frame[:200], y[:200], frame[200:], y[200:]))
 
 
 def test_early_stopping_on_rows_of_ones_own_uses_the_best_round() -> None:

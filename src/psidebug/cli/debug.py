@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from psidebug.cli.no_model import columns_are_learned, pair_option, said_of
 from psidebug.cli.options import allowed, command, file_option, seed_option
 from psidebug.cli.output import Output
 from psidebug.cli.settings import FlagOnly, PlaceToWrite
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 LEARNERS = ["logistic", "boosting", "lightgbm", "xgboost", "forest"]
 MANY_CLASSES = 40
 """From so many classes on there is a warning before the work: it takes long, and may be a mistake."""
-ARGUMENT = re.compile(r"\b([Xy])_(train|test|validation)\b")
+ARGUMENT = re.compile(r"\b(?:([Xy])_(train|test|validation)|pred_probs(?:_test)?)\b")
 ANSWERS = re.compile(r"\bannotations\b")
 table_type = click.Path(allow_dash=True, path_type=Path)
 
@@ -44,6 +45,8 @@ table_type = click.Path(allow_dash=True, path_type=Path)
     type=click.Path(dir_okay=False, path_type=Path),
     help="Answers of several annotators: an id column and a column for each, or id, annotator and label.",
 )
+@pair_option("--embeddings", "No model at all: a line of numbers for each row, npy or Parquet, learned from alone.")
+@pair_option("--probabilities", "What your own model says, out of fold: npy, or Parquet with a column for each class.")
 @click.option("--text", metavar="COLUMN", multiple=True, help="A text column; long text columns are detected.")
 @click.option("--image", metavar="COLUMN", help="A column with pictures or their paths; shown, not learned from.")
 @click.option("--category", metavar="COLUMN", multiple=True, help="A column of categories, though written as numbers.")
@@ -133,6 +136,8 @@ def debug(
     id_: str | None,
     validation: Path | None,
     annotations: Path | None,
+    embeddings: tuple[Path, Path] | None,
+    probabilities: tuple[Path, Path] | None,
     text: tuple[str, ...],
     image: str | None,
     category: tuple[str, ...],
@@ -164,6 +169,10 @@ def debug(
     be larger than memory, and every label is written to RUN/labels_of_all.parquet. By --cluster or --workers, Dask
     reads them.
 
+    Without a model at hand give --embeddings, --probabilities or both: the learner is a logistic head on them, and the
+    columns of TRAIN and TEST are for slices and to be shown. Beside --model or --learner, --probabilities are one more
+    opinion.
+
     A run of the same data in RUN is replaced; if RUN holds anything else, psi stops.
     """
     from psidebug.cli.large import check_options, diagnosed_over_blocks, is_large
@@ -179,6 +188,10 @@ def debug(
         raise click.UsageError("--model and --learner do not go together: give one of them.")
     if model is not None and category:
         raise click.UsageError("--category is for the learner that Psi builds: your --model takes columns as they are.")
+    learned = columns_are_learned(
+        embeddings, probabilities, model=model is not None, learner=_typed("learner"), validation=validation,
+        category=category,
+    )  # fmt: skip
     if full and effort != "prove" and _typed("effort"):
         raise click.UsageError(f"--full and --effort {effort} do not go together: give one of them.")
     if fail_above is not None and effort == "rank" and not full:
@@ -191,11 +204,12 @@ def debug(
             "pattern."
         )
     given = None if model is None else _loaded(output, model, trust_pickle)
-    roles = Roles(label, id_, text, image, ignore, category)
+    roles = Roles(label, id_, text, image, ignore, category, learned)
     if is_large(train):
         check_options(
-            id=id_, annotations=annotations, text=text, image=image, encoding=encoding, full=full or effort == "prove",
-            rounds=rounds > 1, report=report, timings=timings, **{"drop-unlabelled": drop_unlabelled},
+            id=id_, annotations=annotations, embeddings=embeddings, probabilities=probabilities, text=text,
+            image=image, encoding=encoding, full=full or effort == "prove", rounds=rounds > 1,
+            report=report, timings=timings, **{"drop-unlabelled": drop_unlabelled},
         )  # fmt: skip
         with output.progress() as tick:
             found, inputs = diagnosed_over_blocks(
@@ -219,6 +233,8 @@ def debug(
             seed=seed,
             encoding=encoding,
             drop_unlabelled=drop_unlabelled,
+            embeddings=embeddings,
+            probabilities=probabilities,
         )
         options["prior"] = prior_from(prior, inputs.train.table)
         for part in (inputs.train, inputs.test, inputs.validation):
@@ -282,10 +298,12 @@ def _loaded(output: Output, model: Path, trust_pickle: bool) -> Any:
 
 
 @contextmanager
-def _in_words_of_files(files: Mapping[str, str | None]) -> Iterator[None]:
+def _in_words_of_files(files: Mapping[str, Any]) -> Iterator[None]:
     """Errors speak of ``train.csv`` and its label column where the library says X_train and y_train."""
 
     def named(found: re.Match[str]) -> str:
+        if found[1] is None or (found[1] == "X" and files.get("learner") == "head"):
+            return said_of(found[0], files) or found[0]
         file = files.get(found[2]) or f"the {found[2]} file"
         return file if found[1] == "X" else f"the label column of {file}"
 

@@ -166,8 +166,8 @@ def _options_of_all() -> dict[str, dict[str, click.Option]]:
 
 
 def _fitting(option: click.Option, value: Any) -> Any:
-    """The value as click takes it: a list where the option may be given several times."""
-    if not option.multiple:
+    """The value as click takes it: a list where the option takes several."""
+    if not option.multiple and option.nargs == 1:
         return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
     if isinstance(value, str):
         return [part.strip() for part in value.split(",") if part.strip()]

@@ -31,7 +31,9 @@ def tested_by(task: Task, kept: Rows) -> Task:
     """The task of somebody who has these test rows alone."""
     test = LabelledSet(take(task.test.features, kept), task.test.codes[kept])
     bugs = np.flatnonzero(np.isin(kept, task.bugs))
-    return replace(task, data=replace(task.data, test=test), predicted=task.predicted[kept], bugs=bugs)
+    opinion = None if task.data.opinion is None else task.data.opinion.of_tests(kept)
+    data = replace(task.data, test=test, opinion=opinion)
+    return replace(task, data=data, predicted=task.predicted[kept], bugs=bugs)
 
 
 def of_all_tests(hypothesis: Hypothesis, task: Task, kept: Rows) -> Hypothesis:

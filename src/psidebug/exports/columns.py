@@ -18,10 +18,16 @@ Columns = dict[str, Any]
 """Arrow arrays by name."""
 
 
-def own_columns(data: Data, *, test: bool = False) -> Columns:
-    """Features and metadata by name, features first; none of a sparse matrix, whose columns have no names."""
+def own_columns(findings: Findings, data: Data, *, test: bool = False) -> Columns:
+    """Features and metadata by name, features first; none of a sparse matrix, whose columns have no names.
+
+    Embeddings and probabilities in the place of a model came from files of their own: they are none of the user's
+    columns.
+    """
     found: Columns = {}
-    for own in (data.test.features, data.test_metadata) if test else (data.train.features, data.metadata):
+    of_table = findings.origin.source.get("learner") != "head"
+    tables = (data.test.features, data.test_metadata) if test else (data.train.features, data.metadata)
+    for own in tables if of_table else tables[1:]:
         if own is not None and not sp.issparse(own):
             table, form = stored(own)
             notes = form.get("columns", [{}] * table.num_columns)

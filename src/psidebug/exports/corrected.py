@@ -72,7 +72,7 @@ def own_table(findings: Findings, data: Data, codes: Codes, *, test: bool = Fals
     """The run's copy of the training or test rows with these labels, as in the file, and the name of the label."""
     source = findings.origin.source
     row, rows = source.get("id"), findings.predictions.rows if test else findings.labels.rows
-    columns, ids = own_columns(data, test=test), rows.tolist()
+    columns, ids = own_columns(findings, data, test=test), rows.tolist()
     if ids != list(range(len(ids))) or (row is not None and (findings.predictions.ids is not None or not test)):
         name = row or free_name("row", columns)
         columns.pop(name, None)

@@ -26,7 +26,9 @@ def suspect_tests_table(findings: Findings, data: Data | None = None, *, top: in
         "p_wrong": pa.array(labels.p_wrong[order]),
         "why": pa.array([] if found is None else found.why[:top], pa.string()),
     }
-    for name, values in taken({} if data is None else own_columns(tests_as_rows(findings, data)), order).items():
+    for name, values in taken(
+        {} if data is None else own_columns(findings, tests_as_rows(findings, data)), order
+    ).items():
         table[free_name(name, table)] = values
     return pa.table(table)
 

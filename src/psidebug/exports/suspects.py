@@ -32,7 +32,7 @@ def suspects_table(findings: Findings, data: Data | None = None, *, top: int | N
         "proposed": labels_of(findings, labels.proposed[order]),
         **{name: pa.array(getattr(labels, name)[order], from_pandas=True) for name in NUMBERS},
     }
-    for name, values in taken({} if data is None else own_columns(data), order).items():
+    for name, values in taken({} if data is None else own_columns(findings, data), order).items():
         table[free_name(name, table)] = values
     return pa.table(table)
 
@@ -66,7 +66,7 @@ def label_studio_tasks(
     home = training_set(findings.origin if origin is None else origin)
     labels, (shown, column) = findings.labels, _shown(findings, data)
     order = labels.order[:top]
-    own, pictures = taken(own_columns(data), order), _pictures(findings, data, order)
+    own, pictures = taken(own_columns(findings, data), order), _pictures(findings, data, order)
     lines = pa.table(own).to_pylist() if own else [{} for _ in order]
     proposed, given = (findings.encoding.decode(codes[order]).tolist() for codes in (labels.proposed, labels.given))
     tasks = []
@@ -99,7 +99,9 @@ def label_studio_config(findings: Findings, data: Data) -> str:
     shown, column = _shown(findings, data)
     tag = {"image": "Image", "text": "Text", "table": "Table"}[shown]
     choices = "\n".join(f"    <Choice value={quoteattr(str(each))}/>" for each in findings.encoding.classes)
-    others = '  <Table name="columns" value="$table"/>\n' if column and set(own_columns(data)) - {column} else ""
+    others = (
+        '  <Table name="columns" value="$table"/>\n' if column and set(own_columns(findings, data)) - {column} else ""
+    )
     return (
         f'<View>\n  <{tag} name="{shown}" value="${shown}"/>\n{others}  <Header value="Given: $given"/>\n'
         f'  <Choices name="label" toName="{shown}" choice="single" showInline="true">\n{choices}\n'
@@ -124,7 +126,7 @@ def _pictures(findings: Findings, data: Data, order: Any) -> list[str | None] | 
     images = findings.display.images
     if images is None:
         return None
-    columns = taken(own_columns(data), order)
+    columns = taken(own_columns(findings, data), order)
     if isinstance(images, str):
         arrays = columns[images].to_pylist()
         if any(isinstance(each, str) for each in arrays):

@@ -13,10 +13,12 @@ import numpy as np
 import pyarrow as pa
 
 from psidebug.errors import InvalidAnnotations, LearnerMismatch
+from psidebug.intake.arrays import embeddings_of, probabilities_of
 from psidebug.intake.mixed import NAMES, learner_for
 from psidebug.intake.plan import Plan, plan_for
 from psidebug.intake.read import read_table
 from psidebug.intake.splits import Part, Roles, feature_names, ids_of, metadata_like, metadata_of, read_parts
+from psidebug.intake.types import is_nested
 from psidebug.models import COLUMNS
 from psidebug.task.annotations import ANNOTATOR, LABEL, ROW
 from psidebug.task.tables import as_table
@@ -43,23 +45,29 @@ class Inputs:
     """For the saved run: names of files and columns."""
     answers: Any = None
     """Of annotators, a table for ``debug``; None if no file was given."""
+    embeddings: tuple[Any, Any] | None = None
+    """Of training and test rows, in the place of columns."""
+    probabilities: tuple[Any, Any] | None = None
+    """What somebody's model says of training and test rows."""
 
     def arguments(self) -> dict[str, Any]:
         """The data as arguments of ``debug`` and ``Task.of``."""
         found: dict[str, Any] = {
             "model": self.model,
-            "X_train": self._features(self.train),
+            "X_train": self._features(self.train, 0),
             "y_train": _array(self.train.labels),
-            "X_test": self._features(self.test),
+            "X_test": self._features(self.test, 1),
             "y_test": _array(self.test.labels),
             "rows": ids_of(self.train, self.roles),
             "metadata": metadata_of(self.train, self.roles, self.kept),
         }
         if self.validation is not None:
-            found["X_validation"] = self._features(self.validation)
+            found["X_validation"] = self._features(self.validation, 2)
             found["y_validation"] = _array(self.validation.labels)
         if self.answers is not None:
             found["annotations"] = self.answers
+        if self.probabilities is not None:
+            found["pred_probs"], found["pred_probs_test"] = self.probabilities
         return found
 
     def about_test(self) -> dict[str, Any]:
@@ -70,7 +78,9 @@ class Inputs:
             "test_metadata": None if metadata is None else as_table(metadata, name="metadata"),
         }
 
-    def _features(self, part: Part) -> Any:
+    def _features(self, part: Part, place: int) -> Any:
+        if not self.roles.learned:
+            return None if self.embeddings is None else self.embeddings[place]
         table = part.columns(self.features)
         if _takes_texts(self.model):
             return np.array(["" if text is None else text for text in table.column(0).to_pylist()], dtype=object)
@@ -89,12 +99,25 @@ def inputs_from(
     seed: int = 0,
     encoding: str | None = None,
     drop_unlabelled: bool = False,
+    embeddings: tuple[Path, Path] | None = None,
+    probabilities: tuple[Path, Path] | None = None,
 ) -> Inputs:
-    """Read the files and, unless a model is given, build a learner for their columns."""
+    """Read the files and, unless a model is given, build a learner for their columns.
+
+    Where the roles say that columns are not learned from, there is no model: a logistic head on the embeddings, or on
+    the probabilities, is the learner.
+    """
     parts = read_parts(train, test, validation, roles, encoding=encoding, drop_unlabelled=drop_unlabelled)
     table, names = parts[0].table, feature_names(parts[0].table, roles)
-    plan = plan_for(table.select(list(names)), texts=roles.texts, categories=roles.categories)
-    if model is None:
+    planned = [name for name in names if roles.learned or not is_nested(table[name].type)]
+    plan = plan_for(table.select(planned), texts=roles.texts, categories=roles.categories)
+    vectors = None if embeddings is None else embeddings_of(embeddings, parts[:2])
+    said = None if probabilities is None else probabilities_of(probabilities, parts[:2])
+    features: tuple[str, ...] = ()
+    built: tuple[str, ...] = ()
+    if not roles.learned:
+        made, built = None, (_head(vectors),)
+    elif model is None:
         learnable = set(plan.features)
         features = tuple(name for name in names if name in learnable)
         if not features:
@@ -103,11 +126,10 @@ def inputs_from(
         made = learner_for(learner, plan, seed=seed)
         built = (f"{NAMES[learner]}, built for these columns", *plan.sentences())
     else:
-        features, built = _features_of(model, names, plan, parts[0].name), ()
-        made = model
+        features, made = _features_of(model, names, plan, parts[0].name), model
     seen = set(features)
     kept = tuple(name for name in names if name not in seen)
-    texts = [name for name in features if name in plan.texts]
+    texts = [name for name in (features if roles.learned else kept) if name in plan.texts]
     source = {
         "train": Path(parts[0].name).name,
         **_place_of(train),
@@ -122,13 +144,25 @@ def inputs_from(
         "image": roles.image,
         "ignored": list(roles.ignored),
         "encoding": encoding,
-        "learner": learner if model is None else "given",
+        "learner": "given" if model is not None else learner if roles.learned else "head",
+        **{
+            name: [Path(each).name for each in files]
+            for name, files in (("embeddings", embeddings), ("probabilities", probabilities))
+            if files is not None
+        },
     }
     answers = None
     if annotations is not None:
         answers = _answers(annotations, roles, parts[0], encoding)
         source["annotations"] = Path(annotations).name
-    return Inputs(made, *parts, roles, features, kept, built, source, answers)
+    return Inputs(made, *parts, roles, features, kept, built, source, answers, vectors, said)
+
+
+def _head(vectors: tuple[Any, Any] | None) -> str:
+    """The learner where there is no model, in words."""
+    if vectors is None:
+        return "a logistic head on the logarithms of your probabilities"
+    return f"a logistic head on your embeddings, {vectors[0].shape[1]:,} numbers for each row"
 
 
 def _answers(path: File, roles: Roles, train: Part, encoding: str | None) -> Any:

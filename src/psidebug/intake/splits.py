@@ -27,7 +27,7 @@ MOST_NAMED = 8
 
 @dataclass(frozen=True)
 class Roles:
-    """Which column is what; every other one is a feature."""
+    """Which column is what; every other one is a feature, if columns are learned from at all."""
 
     label: str
     id: str | None = None
@@ -35,6 +35,8 @@ class Roles:
     image: str | None = None
     ignored: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
+    learned: bool = True
+    """Whether the other columns are features; else they are there for slices and to be shown."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +84,7 @@ def read_parts(
     tables = with_dates(tables, [name for name in tables[0].column_names if name not in apart])
     tables = _labels_alike(tables, roles.label)
     first = tables[0]
-    features = feature_names(first, roles)
+    features = feature_names(first, roles) if roles.learned else ()
     for name in features:
         if is_nested(first[name].type):
             raise InputError(
@@ -163,7 +165,7 @@ def _check_roles(table: Any, name: str, roles: Roles) -> None:
         raise InputError(
             f"column {twice[0]!r} has two roles. Name it once among label, id, text, category, image and ignored."
         )
-    if not feature_names(table, roles):
+    if roles.learned and not feature_names(table, roles):
         shown = "" if roles.image is None else f": pictures, as in {roles.image!r}, are shown but not learned from"
         wanted = "features" if roles.image is None else "numbers that describe them, such as embeddings, as columns"
         raise InputError(f"{name} has no column left to learn from{shown}. Give it {wanted} as well as the label.")

@@ -56,6 +56,10 @@ class OutOfFold:
         """Some of the training rows."""
         return OutOfFold(self.train[rows], self.test)
 
+    def of_tests(self, rows: npt.NDArray[np.intp]) -> OutOfFold:
+        """Some of the test rows."""
+        return OutOfFold(self.train, self.test[rows])
+
     def joined(self, rows: npt.NDArray[np.intp]) -> OutOfFold:
         """With these test rows after the training rows."""
         return OutOfFold(np.concatenate([self.train, self.test[rows]]), self.test)

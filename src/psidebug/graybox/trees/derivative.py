@@ -12,6 +12,8 @@ pulls u on the test scores and φ_i on the training scores after a tree,
     W̄_i -= b Ḡ_l,   ā_i += b (p Ḡ_l + κ q H̄_l),   φ_i += (∂p/∂f) a b (Ḡ_l + κ q' H̄_l),
 
 at a cost of O(trees · (N + |Δ|)). The scores before each tree are those after it less its values: nothing is stored.
+Where classes are coupled, G + (H + λ) d = 0 is one equation of all columns: ΔG + ΔH d is summed row by row, d held
+(:class:`~psidebug.graybox.trees.loss.CoupledSoftmax`), and 1 / (H + λ) is the inverse of a matrix.
 
 Where the derivative is taken matters. At the given labels a booster is sure of most rows, q = p(1-p) is nearly 0, and
 the derivative does not see that later trees will answer to a flip: it overstates a whole flip about twenty times. So
@@ -29,7 +31,8 @@ import numpy.typing as npt
 
 from psidebug.graybox.protocol import Floats, Worlds, solved_once
 from psidebug.graybox.trees.ensemble import SOFTNESS, Ensemble, OfEnsemble, Points, Trace, trace_at
-from psidebug.graybox.trees.passes import Step, add_leaf_sums, added, blocks, shifted
+from psidebug.graybox.trees.loss import CoupledSoftmax
+from psidebug.graybox.trees.passes import Step, add_leaf_sums, added, blocks, shifted, sum_by_leaf
 from psidebug.graybox.trees.profile import Tree
 from psidebug.graybox.trees.weighting import one_hot
 from psidebug.task.task import Task
@@ -111,9 +114,22 @@ def _tangent_round(
                     g = weight[block] * p[c] - target[c, block] + a * p_moved[c]
                     h = loss.scale * (weight[block] * q[c] + a * slope[c] * p_moved[c])
                     add_leaf_sums(tree, block, g, h, gradients, hessians)
+            if isinstance(loss, CoupledSoftmax):
+                d = _at_rows(now, trees, block)
+                pressed = weight[block] * loss.pressed(p, d) + a * loss.pressed_moved(p, p_moved, d)
+                for tree, gradients in zip(trees, G, strict=True):
+                    gradients += sum_by_leaf(tree.train[block], pressed[tree.column], len(gradients))
         for size, step, g, h in zip(sizes, now, G, H, strict=True):
-            size -= np.where(step.live, (g + step.size * h) / step.divisor, 0.0)
+            if step.across is None:
+                size -= np.where(step.live, (g + step.size * h) / step.divisor, 0.0)
+            else:
+                size -= sum(line * total for line, total in zip(step.across, G, strict=True))
     return sizes
+
+
+def _at_rows(now: Sequence[Step], trees: Sequence[Tree], block: slice) -> Floats:
+    """d of the leaf of every row, shape (columns, rows, 1)."""
+    return np.stack([np.take(step.size, tree.train[block], axis=0) for step, tree in zip(now, trees, strict=True)])
 
 
 def _moved(change: Floats, trees: Sequence[Tree], sizes: Sequence[Floats], block: slice) -> Floats:
@@ -166,7 +182,7 @@ class Reverse:
         phi_before = [np.zeros(len(tree.values)) for tree in before]
         for number in range(last, -1, -1):
             now = [steps[number] for steps in made]
-            pulls = [_pull(step, d, loss.scale) for step, d in zip(now, on_value, strict=True)]
+            pulls = [_pull(step, d, loss.scale, on_value) for step, d in zip(now, on_value, strict=True)]
             inner = [np.zeros_like(d) for d in on_value]
             for block in blocks(self._x.shape[1], 1):
                 leaves = [tree.train[block].astype(np.intp) for tree in trees]
@@ -198,6 +214,11 @@ class Reverse:
         p = loss.probability(shifted(loss, self._x[:, block], trees, [step.before for step in now], block))[:, :, 0]
         q, slope = loss.curvature(p), loss.curvature_slope(p)
         on_p = np.zeros_like(p)
+        if isinstance(loss, CoupledSoftmax):
+            d = _at_rows(now, trees, block)[:, :, 0]
+            pulled = np.stack([np.take(on_g, at) for (on_g, _), at in zip(pulls, leaves, strict=True)])
+            self._on_weight[block] += (loss.pressed(p, d) * pulled).sum(axis=0)
+            on_p += a * loss.pressed_pull(p, pulled, d)
         for tree, (on_g, on_h), at in zip(trees, pulls, leaves, strict=True):
             if tree.fixed:
                 continue
@@ -216,7 +237,10 @@ class Reverse:
         return loss.moved(p, on_p)
 
 
-def _pull(step: Step, on_step: Floats, scale: float) -> tuple[Floats, Floats]:
-    """Ḡ and κ H̄ by leaf."""
+def _pull(step: Step, on_step: Floats, scale: float, on_steps: Sequence[Floats]) -> tuple[Floats, Floats]:
+    """Ḡ and κ H̄ by leaf; where classes are coupled, Ḡ alone, of the steps of all columns."""
+    if step.across is not None:
+        on_all = -sum(line[:, 0] * each for line, each in zip(step.across, on_steps, strict=True))
+        return np.asarray(on_all), np.zeros_like(on_step)
     on_g = np.where(step.live[:, 0], -on_step / step.divisor[:, 0], 0.0)
     return on_g, scale * on_g * step.size[:, 0]

@@ -29,6 +29,9 @@ LARGEST_STEP = 300.0  # e^-s is neither 0 nor infinite, so that no product is 0 
 class Loss(ABC):
     """The link p(f), its curvature q(p), and the Jacobian ∂p/∂f, which is symmetric in the columns; x = f."""
 
+    coupled = False
+    """Whether one Newton step is of all columns together (:class:`CoupledSoftmax`)."""
+
     def __init__(self, scale: float = 1.0) -> None:
         self.scale = scale
         """κ, the library's factor on the Hessian."""
@@ -110,6 +113,24 @@ class Softmax(Loss):
     def moved(self, p: Floats, change: Floats) -> Floats:
         """p_c (change_c - Σ_j p_j change_j)."""
         return np.asarray(p * (change - (p * change).sum(axis=0, keepdims=True)))
+
+
+class CoupledSoftmax(Softmax):
+    """Log loss of K classes by a library whose Newton step uses the whole Hessian M(p) = diag p - p pᵀ of a row."""
+
+    coupled = True
+
+    def pressed(self, p: Floats, d: Floats) -> Floats:
+        """M(p) d."""
+        return self.moved(p, d)
+
+    def pressed_moved(self, p: Floats, change: Floats, d: Floats) -> Floats:
+        """What a change of p does to M(p) d, d held."""
+        return np.asarray(change * (d - (p * d).sum(axis=0)) - p * (change * d).sum(axis=0))
+
+    def pressed_pull(self, p: Floats, pull: Floats, d: Floats) -> Floats:
+        """The transpose: a pull on M(p) d as one on p."""
+        return np.asarray((d - (p * d).sum(axis=0)) * pull - d * (p * pull).sum(axis=0))
 
 
 class Mean(Loss):

@@ -5,7 +5,9 @@ Regions stay as they are. In each round, from the scores f so far and the weight
     d_l = -T(G_l) / (H_l + λ_l),   s_l = ρ d_l,   f_ic ← f_ic + s_l  for i ∈ l,
 
 with G and H of ``loss``, and T the soft threshold of an L1 penalty. A library that takes several Newton steps per tree
-has s_l = ρ Σ_steps d_l, each step at f + Σ of those before. Every sum over training rows is a sum over blocks.
+has s_l = ρ Σ_steps d_l, each step at f + Σ of those before. Where a library couples the classes (CatBoost), all trees
+of a round have the same regions, H_l = Σ_{i∈l} a_i (diag p_i - p_i p_iᵀ) is a matrix, and d_l = -(H_l + λ)⁻¹ G_l. Every
+sum over training rows is a sum over blocks.
 """
 
 from __future__ import annotations
@@ -36,6 +38,8 @@ class Step:
     """H + λ."""
     live: npt.NDArray[np.bool_]
     """Where d moves with G: not where a threshold holds it at 0."""
+    across: Floats | None = None
+    """(H + λ)⁻¹ between this column and every other, shape (columns, leaves, worlds), if classes are coupled."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +123,7 @@ def _round(
         ]
         G = [np.zeros((len(tree.values), x.shape[2])) for tree in trees]
         H = [np.zeros_like(total) for total in G]
+        coupled = np.zeros((len(trees), len(trees), *G[0].shape)) if loss.coupled else None
         for block in blocks(x.shape[1], x.shape[2]):
             if not number:
                 _advance(loss, x[:, block], pending, block)
@@ -132,8 +137,11 @@ def _round(
                     if loss.scale != 1.0:
                         h *= loss.scale
                     add_leaf_sums(tree, block, g, h, gradients, hessians)
-        for tree, steps, g, h, b in zip(trees, made, G, H, before, strict=True):
-            steps.append(_newton(tree, g, h, b))
+            if coupled is not None:
+                _add_couplings(trees[0], block, p, a, coupled)
+        across = None if coupled is None else _inverses(coupled, trees[0].l2)
+        for place, (tree, steps, g, h, b) in enumerate(zip(trees, made, G, H, before, strict=True)):
+            steps.append(_newton(tree, g, h, b) if across is None else _coupled_newton(place, across[place], G, h, b))
     return made
 
 
@@ -161,3 +169,25 @@ def _newton(tree: Tree, G: Floats, H: Floats, before: Floats | None) -> Step:
     divisor = np.where(H > 0.0, np.maximum(H, tree.least_hessian) + tree.l2[:, None], 1.0)
     pull = np.sign(G) * np.maximum(np.abs(G) - tree.l1, 0.0) if tree.l1 else G
     return Step(before, np.where(live, -pull / divisor, 0.0), divisor, live)
+
+
+def _add_couplings(tree: Tree, block: slice, p: Floats, a: Floats, couplings: Floats) -> None:
+    """Add Σ a (diag p - p pᵀ) of a block by leaf to the couplings (columns, columns, leaves, worlds)."""
+    leaves = tree.train[block].astype(np.intp)
+    for c in range(len(p)):
+        for k in range(c + 1):
+            h = a * p[c] * ((c == k) - p[k])
+            couplings[c, k] += sum_by_leaf(leaves, h, couplings.shape[2])
+            couplings[k, c] = couplings[c, k]
+
+
+def _inverses(couplings: Floats, l2: Floats) -> Floats:
+    """(H + λ)⁻¹ of every leaf and world, shape (columns, columns, leaves, worlds)."""
+    H: Floats = np.moveaxis(couplings, (0, 1), (2, 3)) + l2[:, None, None, None] * np.eye(len(couplings))
+    return np.asarray(np.moveaxis(np.asarray(np.linalg.inv(H), dtype=np.float64), (2, 3), (0, 1)))
+
+
+def _coupled_newton(column: int, across: Floats, G: Sequence[Floats], H: Floats, before: Floats | None) -> Step:
+    """One column of -(H + λ)⁻¹ G; its own divisor is what its own gradient alone is divided by."""
+    size = -sum(line * total for line, total in zip(across, G, strict=True))
+    return Step(before, np.asarray(size), 1.0 / across[column], H > 1e-150, across)

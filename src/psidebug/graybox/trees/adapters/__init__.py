@@ -1,8 +1,8 @@
 """One file per library, found by the name of the model's class and imported only when such a model arrives.
 
 An adapter has ``profile(fitted) -> Profile`` and ``TAKES``, what its models take beyond dense numbers and two classes:
-some of "many classes", "sparse", "missing", "weights". The conformance suite goes through every line of the registry
-and tests what is said there. ``docs/recipes/new_adapter.md`` has a skeleton.
+some of "many classes", "sparse", "missing", "weights", "categories". The conformance suite goes through every line of
+the registry and tests what is said there. ``docs/recipes/new_adapter.md`` has a skeleton.
 """
 
 from __future__ import annotations

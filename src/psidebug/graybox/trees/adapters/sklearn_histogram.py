@@ -17,7 +17,7 @@ from psidebug.graybox.trees.weighting import recognised
 from psidebug.task.tables import Table
 
 LEAST_HESSIAN = 1e-3  # the library's own constant
-TAKES = frozenset({"many classes", "missing", "weights"})
+TAKES = frozenset({"many classes", "missing", "weights", "categories"})
 
 
 def profile(fitted: Fitted) -> Profile:
