@@ -4,7 +4,18 @@ from __future__ import annotations
 
 
 class PsiError(Exception):
-    """Every error Psi raises on purpose; its message says what to do."""
+    """Every error Psi raises on purpose; its message says what to do.
+
+    Examples
+    --------
+    >>> import psidebug
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> try:
+    ...     psidebug.debug(LogisticRegression(), [[0.0], [1.0]], ["a", "a"], [[0.0]], ["a"])
+    ... except psidebug.PsiError as error:
+    ...     print(error)
+    y_train has one class only ('a'): a classifier needs at least two. Check that the right column was given as labels.
+    """
 
 
 class InputError(PsiError, ValueError):

@@ -18,6 +18,7 @@ ELSEWHERE = {
     "debug": "the folder is made by it",
     "review": "it runs until it is stopped: tests/review",
     "bench": "it takes minutes: tests/bench",
+    "import": "a person has answered before: tests/cli/test_import.py",
 }
 
 
@@ -41,6 +42,6 @@ def test_the_example_works_as_typed(name: str, debugged: tuple[Path, Ran], tmp_p
 @pytest.mark.parametrize("name", ELSEWHERE)
 def test_examples_run_elsewhere_are_examples_of_their_command(name: str, tmp_path: Path) -> None:
     assert example(name)[0] == name
-    missing = {"debug": "there is no file train.csv", "review": "psi-run"}.get(name)
+    missing = {"debug": "there is no file train.csv", "review": "psi-run", "import": "psi-run"}.get(name)
     if missing is not None:
         assert missing in psi(*example(name), folder=tmp_path).err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import io
+import keyword
 import os
 import sys
 from collections.abc import Sequence
@@ -26,6 +27,7 @@ COMMANDS = {
     "report": "Write a run as one HTML page.",
     "review": "Review the suspects in a browser.",
     "export": "Write the suspects for a labelling tool or a notebook.",
+    "import": "Take verdicts in that people made elsewhere.",
     "compare": "Compare two runs.",
     "bench": "Measure Psi on data with known label errors.",
     "demo": "Find a planted labelling error in a few seconds.",
@@ -37,8 +39,9 @@ MODULES = {
     **dict.fromkeys(("suspects", "slices", "explain", "report", "export", "compare"), "results"),
     **dict.fromkeys(("verify", "apply"), "corrections"),
     "datasets": "bench",
+    "import": "import_",
 }
-"""Where a command lives, as a function of its name; the others in the module of their name."""
+"""Where a command lives, as a function of its name (``import_`` for import); the others in the module of their name."""
 
 
 class ReaderGone(Exception):
@@ -72,7 +75,8 @@ class LazyGroup(click.Group):
         """The command of this name."""
         if name not in COMMANDS:
             return None
-        found = getattr(importlib.import_module(f"psidebug.cli.{MODULES.get(name, name)}"), name)
+        home = importlib.import_module(f"psidebug.cli.{MODULES.get(name, name)}")
+        found = getattr(home, f"{name}_" if keyword.iskeyword(name) else name)
         assert isinstance(found, click.Command)
         return found
 

@@ -84,7 +84,9 @@ def command(*, example: str) -> Callable[[Function], Command]:
                     click.echo(traceback.format_exc(), err=True, nl=False)
                 raise
 
-        made: Command = click.command(name=function.__name__, cls=Command, epilog=f"Example: {example}")(run)
+        made: Command = click.command(name=function.__name__.rstrip("_"), cls=Command, epilog=f"Example: {example}")(
+            run
+        )
         made.params += [
             click.Option(["--json", "as_json"], is_flag=True, help="Print the result as JSON."),
             click.Option(["-v", "--verbose"], is_flag=True, help="Print details to stderr, with tracebacks."),

@@ -157,6 +157,29 @@ def debug(
     -------
     Diagnosis
         With ``suspects``, ``slices``, ``repaired_labels``, ``explain(test_row)`` and ``report(path)``.
+
+    Examples
+    --------
+    Every flower with long sepals was marked "setosa", by mistake.
+
+    >>> import psidebug
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.model_selection import train_test_split
+    >>> data = load_iris()
+    >>> X_train, X_test, y_train, y_test = train_test_split(
+    ...     data.data, data.target_names[data.target], test_size=0.5, random_state=0
+    ... )
+    >>> y_train[X_train[:, 0] > 6.5] = "setosa"
+    >>> model = LogisticRegression(max_iter=1000)
+    >>> diagnosis = psidebug.debug(model, X_train, y_train, X_test, y_test, progress=False)
+    >>> diagnosis.cause, diagnosis.corrected
+    ('training_labels', 20)
+    >>> diagnosis.suspects[["row", "given", "proposed"]].head(3)
+       row   given   proposed
+    0   39  setosa  virginica
+    1   61  setosa  virginica
+    2   28  setosa  virginica
     """
     seed = int(rng_of(rng).integers(2**31))
     if run is not None and not comes_in_blocks(X_train):

@@ -52,6 +52,25 @@ class Diagnosis(Answers):
     """What :func:`psidebug.debug` returns, and :meth:`load` from files: the same findings, the same questions.
 
     A loaded one fits its learner again when it is first asked something that takes a fit.
+
+    Examples
+    --------
+    Every second flower is a training row, and those with long sepals are marked 0, by mistake.
+
+    >>> import psidebug
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y = load_iris(return_X_y=True)
+    >>> y_train = y[::2].copy()
+    >>> y_train[X[::2, 0] > 6.5] = 0
+    >>> model = LogisticRegression(max_iter=1000)
+    >>> diagnosis = psidebug.debug(model, X[::2], y_train, X[1::2], y[1::2], progress=False)
+    >>> print(diagnosis.cause)
+    training_labels
+    >>> list(diagnosis.suspects.columns)
+    ['row', 'given', 'proposed', 'ps', 'ps_low', 'ps_high', 'p_wrong']
+    >>> model.fit(X[::2], diagnosis.repaired_labels).score(X[1::2], y[1::2]) > 0.9
+    True
     """
 
     found: Findings = field(repr=False)

@@ -36,7 +36,25 @@ LONE_ROWS = 256
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """The causes of one misclassified test point."""
+    """The causes of one misclassified test point, as :meth:`psidebug.Diagnosis.explain` gives them.
+
+    Examples
+    --------
+    >>> import psidebug
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y = load_iris(return_X_y=True)
+    >>> y_train = y[::2].copy()
+    >>> y_train[X[::2, 0] > 6.5] = 0
+    >>> model = LogisticRegression(max_iter=1000)
+    >>> diagnosis = psidebug.debug(model, X[::2], y_train, X[1::2], y[1::2], effort="rank", progress=False)
+    >>> bug = int(diagnosis.task.bugs[0])
+    >>> explanation = diagnosis.explain(bug)
+    >>> print(explanation)  # doctest: +ELLIPSIS
+    Test row ... is labelled ... and classified ...
+    >>> len(explanation.causes) > 10
+    True
+    """
 
     test_row: int
     given: Any

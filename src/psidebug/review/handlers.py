@@ -146,18 +146,7 @@ class Changes:
         """Import verdicts."""
         found = read_verdicts(part(sent, "text", ""), self.desk.findings)
         stored = self.desk.take_in(found.verdicts, visitor=visitor_of(request), key=key_of(sent))
-        said = [f"{counted(stored, 'verdict')} imported"]
-        if kept := len(found.verdicts) - stored:
-            said.append(f"{counted(kept, 'row')} already had a verdict as new or newer, which stays")
-        if found.repeated:
-            said.append(f"{counted(found.repeated, 'row')} had several verdicts in the log, and the last one counts")
-        if found.disputed:
-            said.append(f"{counted(found.disputed, 'task')} left open because the annotators disagree")
-        if found.unanswered:
-            said.append(f"{counted(found.unanswered, 'task')} without an annotation")
-        if len(said) == 1 and not stored:
-            said.append("every verdict in the file was undone")
-        return {"said": "; ".join(said)}
+        return {"said": found.told(stored)}
 
 
 def _html(template: str, **data: Any) -> HTMLResponse:

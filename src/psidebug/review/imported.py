@@ -13,6 +13,7 @@ from psidebug.errors import InvalidVerdicts
 from psidebug.exports.suspects import training_set
 from psidebug.exports.table_files import plain
 from psidebug.findings.about_tests import about_tests
+from psidebug.findings.effects import counted
 from psidebug.findings.findings import Findings
 from psidebug.report.rows import Part
 from psidebug.review.verdicts import (
@@ -44,6 +45,21 @@ class Imported:
     """Tasks without an annotation."""
     disputed: int = 0
     """Tasks left open because their annotators disagree."""
+
+    def told(self, stored: int) -> str:
+        """What became of the file, if so many of its verdicts were saved."""
+        said = [f"{counted(stored, 'verdict')} imported"]
+        if kept := len(self.verdicts) - stored:
+            said.append(f"{counted(kept, 'row')} already had a verdict as new or newer, which stays")
+        if self.repeated:
+            said.append(f"{counted(self.repeated, 'row')} had several verdicts in the log, and the last one counts")
+        if self.disputed:
+            said.append(f"{counted(self.disputed, 'task')} left open because the annotators disagree")
+        if self.unanswered:
+            said.append(f"{counted(self.unanswered, 'task')} without an annotation")
+        if len(said) == 1 and not stored:
+            said.append("every verdict in the file was undone")
+        return "; ".join(said)
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,18 @@ from psidebug.task.tables import Table
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Data and a fitted learner, with its errors; made by :meth:`of`."""
+    """Data and a fitted learner, with its errors; made by :meth:`of`.
+
+    Examples
+    --------
+    >>> import psidebug
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y = load_iris(return_X_y=True)
+    >>> task = psidebug.Task.of(LogisticRegression(max_iter=1000), X[::2], y[::2], X[1::2], y[1::2])
+    >>> len(task.test), bool((task.predicted[task.bugs] != y[1::2][task.bugs]).all())
+    (75, True)
+    """
 
     learner: learners.Classifier
     data: Data
