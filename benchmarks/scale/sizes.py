@@ -23,7 +23,8 @@ from sklearn.linear_model import LogisticRegression
 
 from psidebug import policy
 from psidebug.blocks import Block, parquet_blocks, sums
-from psidebug.diagnosis.block_learner import Reader, proposed_effects
+from psidebug.diagnosis.block_learner import proposed_effects
+from psidebug.diagnosis.block_reader import Reader
 from psidebug.diagnosis.debug_blocks import debug_blocks
 from psidebug.graybox.logistic.likelihood import Separate
 from psidebug.graybox.logistic.over_blocks import BlockFit, _sums_at, fit_over_blocks

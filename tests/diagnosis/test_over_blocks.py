@@ -205,7 +205,12 @@ def test_files_that_cannot_be_used_are_refused_before_a_row_is_read(
             UnsupportedLearner,
             "not RandomForestClassifier",
         ),
-        (LogisticRegression(solver="liblinear"), {"x": [1.0], "y": ["a"]}, UnsupportedLearner, "not liblinear"),
+        (
+            LogisticRegression(solver="liblinear"),
+            {"x": [1.0], "y": ["a"]},
+            UnsupportedLearner,
+            "liblinear, which penalises",
+        ),
         (LogisticRegression(), {"x": [1.0, None], "y": ["a", "b"]}, MissingValues, "'x' has an empty or infinite cell"),
         (LogisticRegression(), {"x": ["1", "2"], "y": ["a", "b"]}, UnsupportedFeatures, "column 'x' is string"),
         (LogisticRegression(), {"x": [1.0, 2.0], "y": ["a", "a"]}, SingleClass, "have the same class"),

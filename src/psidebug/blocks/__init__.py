@@ -15,8 +15,8 @@ To add a kind of blocks (an engine), make a subclass of :class:`Blocks` with
   order of rows, is the answer. Without it, ``reduce`` is made of ``map``;
 - ``write(function, path, columns)``, if workers can write Parquet themselves. Without it, one file is written here.
   Then also ``check_place(folder)``, which refuses a folder that some worker does not see;
-- ``fold(function, start, columns)``, if a state that goes from block to block can travel, or if it must be refused.
-  Without it, the blocks come here one by one.
+- ``fold(function, start, columns)``, if a state can travel from block to block. Without it, the blocks come here;
+- ``called`` and ``offers``: its name, and what learners may be trained by where the rows are not read here.
 
 It adds one to ``readings`` for each pass, and to ``bytes_read`` what was read. Functions are made by
 ``functools.partial`` of functions of modules wherever they must travel. Everything else (sums, the first rows by a
@@ -25,7 +25,7 @@ score, rows drawn by chance) is made of these, in :mod:`psidebug.blocks.passes`.
 
 from psidebug.blocks.arrays import ArrayBlocks
 from psidebug.blocks.block import ROWS, Block, cut
-from psidebug.blocks.blocks import Blocks
+from psidebug.blocks.blocks import Blocks, Training
 from psidebug.blocks.door import blocks_of, comes_in_blocks, names_of_columns, with_labels
 from psidebug.blocks.parquet import ParquetBlocks, parquet_blocks
 from psidebug.blocks.passes import Sums, added, drawn, lots, sums, top, with_lots
@@ -39,6 +39,7 @@ __all__ = [
     "Node",
     "ParquetBlocks",
     "Sums",
+    "Training",
     "added",
     "blocks_of",
     "comes_in_blocks",

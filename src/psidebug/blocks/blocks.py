@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,6 +15,8 @@ from psidebug.blocks.tree import Node, merged
 from psidebug.errors import OutputError, UnsupportedFeatures
 
 T = TypeVar("T")
+Training = Literal["sums", "turns", "rows"]
+"""By sums over blocks, by one block after the other, or by rows that come to this process."""
 
 
 class Blocks(ABC):
@@ -22,6 +24,10 @@ class Blocks(ABC):
 
     schema: pa.Schema
     """Names and types of the columns."""
+    called: ClassVar[str] = "this process"
+    """Who reads the rows."""
+    offers: ClassVar[tuple[Training, ...]] = ("sums", "turns", "rows")
+    """What learners may be trained by."""
     readings: int = 0
     """How often all rows were read so far."""
     bytes_read: int = 0

@@ -44,6 +44,9 @@ class DaskBlocks(Blocks):
     Work goes to ``client``, else to the client that is current, else to the threads of this process.
     """
 
+    called = "Dask"
+    offers = ("sums", "turns")
+
     def __init__(self, frame: Any, client: Any = None) -> None:
         import dask
 

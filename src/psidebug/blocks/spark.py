@@ -28,7 +28,6 @@ from psidebug.errors import (
     ShapeMismatch,
     UnreadableTable,
     UnsupportedFeatures,
-    UnsupportedLearner,
     first_line,
 )
 
@@ -42,6 +41,9 @@ Work = Callable[[Iterable[Block]], list[Node[Any]]]
 
 class SparkBlocks(Blocks):
     """The rows of a ``pyspark.sql.DataFrame``, in the order of its partitions."""
+
+    called = "Spark"
+    offers = ("sums",)
 
     def __init__(self, frame: Any) -> None:
         from pyspark.errors import PySparkException
@@ -76,13 +78,6 @@ class SparkBlocks(Blocks):
         """A folder of Parquet files written by whoever has the blocks: all must see ``path``."""
         path.mkdir()
         self._of_blocks(partial(written_run, function=function, folder=path), columns)
-
-    def fold(self, function: Callable[[T, Block], T], start: T, columns: Sequence[str] | None = None) -> T:
-        """Refused: Spark has no state that goes from one partition to the next."""
-        raise UnsupportedLearner(
-            "Spark cannot train a learner that takes one block after the other: give scikit-learn's "
-            "LogisticRegression, or write the rows to Parquet files and give these."
-        )
 
     def check_place(self, folder: Path) -> None:
         """Refuse a folder that some executor does not see."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from psidebug.diagnosis.diagnosis import Diagnosis
     from psidebug.intake import Inputs, Roles
 
-LEARNERS = ("logistic",)
+LEARNERS = ("logistic", "lightgbm", "xgboost")
 
 
 def is_large(train: Path) -> bool:
@@ -52,17 +52,19 @@ def diagnosed_over_blocks(
 
     from psidebug.blocks import drawn, parquet_blocks
     from psidebug.cli.cluster import read_by
-    from psidebug.diagnosis.block_learner import check_learner
     from psidebug.diagnosis.debug_blocks import debug_blocks
     from psidebug.diagnosis.first_reading import check_columns
+    from psidebug.diagnosis.learner_over_blocks import kind_for
     from psidebug.diagnosis.named_options import rng_of
     from psidebug.evidence.drawn import MOST_LOOKED_AT
     from psidebug.intake import inputs_from
 
     if model is None and learner not in LEARNERS:
-        raise UnknownOption(f"--learner {learner} cannot be trained over blocks of rows: use --learner logistic.")
+        raise UnknownOption(
+            f"--learner {learner} cannot be trained over blocks of rows: use --learner logistic, lightgbm or xgboost."
+        )
     if model is not None:
-        check_learner(model)
+        kind_for(model)
     files = parquet_blocks(train, seen=lambda count: tick(f"reading ({count / 1e6:,.0f} MB read)", 0, 1))
     check_columns(
         files, roles.label, [name for name in files.schema.names if name not in (roles.label, *roles.ignored)]

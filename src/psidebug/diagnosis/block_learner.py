@@ -1,24 +1,18 @@
-"""The user's logistic regression over blocks of rows: its steps as they are fitted, Newton's method on sums, effects.
-
-Steps before the final estimator are fitted on the drawn rows; a ``StandardScaler`` alone gets the moments of all rows.
-"""
+"""The user's logistic regression over blocks of rows: Newton's method on sums, and the effects of all labels."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from copy import copy
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
 
-from psidebug.blocks import Block, Blocks
+from psidebug.blocks import Blocks, Training
+from psidebug.diagnosis.block_reader import Reader, reader_of
 from psidebug.diagnosis.first_reading import FirstReading
 from psidebug.errors import UnsupportedLearner
 from psidebug.graybox.logistic.likelihood import Likelihood, Multinomial, Separate
@@ -29,84 +23,13 @@ from psidebug.margins import margins_of
 from psidebug.task.data import LabelledSet
 from psidebug.task.labels import Codes
 from psidebug.task.learner import final_step
-from psidebug.task.tables import Table, as_table
 from psidebug.task.task import Task
 
-REFUSED = (
-    "over blocks of rows the learner is scikit-learn's LogisticRegression with an L2 penalty, alone or at the end of a "
-    "Pipeline, not {}: give that, or fewer rows in memory."
-)
-
-
-def check_learner(model: Any) -> None:
-    """Refuse a learner that blocks cannot train, before any row is read."""
-    final = final_step(model)
-    if type(final).__name__ != "LogisticRegression":
-        raise UnsupportedLearner(REFUSED.format(type(final).__name__))
-    if getattr(final, "l1_ratio", None) not in (None, 0, 0.0) or getattr(final, "penalty", "l2") in (
-        "l1",
-        "elasticnet",
-    ):
-        raise UnsupportedLearner(REFUSED.format("one with an L1 penalty"))
-    if final.solver == "liblinear":
-        raise UnsupportedLearner(REFUSED.format("liblinear, which penalises the intercept"))
-
-
-def takes_numbers_alone(model: Any) -> bool:
-    """Whether nothing stands before the final estimator but a scaler."""
-    steps = [step for _, step in model.steps[:-1]] if isinstance(model, Pipeline) else []
-    return all(type(step) is StandardScaler for step in steps) and len(steps) <= 1
+REFUSED = "over blocks of rows LogisticRegression has an L2 penalty, not {}: give such a one, or fewer rows in memory."
 
 
 @dataclass(frozen=True, eq=False)
-class Reader:
-    """What the final estimator sees of a block, with the labels as they came or corrected."""
-
-    features: tuple[str, ...]
-    label: str
-    code_of: dict[Any, int]
-    steps: tuple[Any, ...]
-    corrected: tuple[npt.NDArray[np.int64], Codes] | None = None
-    """Numbers of rows, ascending, and their labels instead of those that came."""
-
-    def __call__(self, block: Block) -> Rows:
-        """Features, codes and weights."""
-        return Rows(self.seen(block), self.codes(block), np.ones(len(block)))
-
-    def table(self, block: Block) -> Table:
-        """The features as they came."""
-        return as_table(block.table.select(list(self.features)), name="X_train")
-
-    def seen(self, block: Block) -> Any:
-        """The features as numbers."""
-        if not self.steps:
-            return block.matrix(self.features)
-        scaler = self.steps[0]
-        if type(scaler) is StandardScaler:
-            return (block.matrix(self.features) - scaler.mean_) / scaler.scale_
-        return self.through(self.table(block))
-
-    def through(self, table: Table) -> Any:
-        """What the steps make of a table."""
-        for step in self.steps:
-            table = step.transform(table)
-        return table
-
-    def codes(self, block: Block) -> Codes:
-        """The labels."""
-        labels = block.table.column(self.label)
-        values = labels.unique()
-        known = np.array([self.code_of[each] for each in values.to_pylist()], dtype=np.intp)
-        codes = known[pa.compute.index_in(labels, value_set=values).to_numpy()]
-        if self.corrected is not None:
-            rows, instead = self.corrected
-            low, high = np.searchsorted(rows, [block.start, block.start + len(block)])
-            codes[rows[low:high] - block.start] = instead[low:high]
-        return np.asarray(codes)
-
-
-@dataclass(frozen=True, eq=False)
-class BlockLearner:
+class LogisticOverBlocks:
     """The learner, fitted on all rows."""
 
     blocks: Blocks
@@ -115,16 +38,30 @@ class BlockLearner:
     ridge: float
     intercept: bool
     fit: BlockFit
+    needs_complete: ClassVar[bool] = True
+    ranks_all: ClassVar[bool] = True
+    needs: ClassVar[Training] = "sums"
+
+    @staticmethod
+    def takes(final: Any) -> bool:
+        """Scikit-learn's."""
+        return type(final).__name__ == "LogisticRegression"
+
+    @staticmethod
+    def check(final: Any) -> None:
+        """Refuse other penalties."""
+        penalty = getattr(final, "penalty", "l2")
+        if getattr(final, "l1_ratio", None) not in (None, 0, 0.0) or penalty in ("l1", "elasticnet"):
+            raise UnsupportedLearner(REFUSED.format("an L1 penalty"))
+        if final.solver == "liblinear":
+            raise UnsupportedLearner(REFUSED.format("that of liblinear, which penalises the intercept"))
 
     @classmethod
-    def of(cls, blocks: Blocks, first: FirstReading, task: Task, features: Sequence[str], label: str) -> BlockLearner:
+    def of(
+        cls, blocks: Blocks, first: FirstReading, task: Task, features: Sequence[str], label: str
+    ) -> LogisticOverBlocks:
         """From the task of the drawn rows: its fit is the start, its steps and options are taken."""
-        model = task.learner
-        steps = (model[:-1],) if isinstance(model, Pipeline) and len(model.steps) > 1 else ()
-        if steps and takes_numbers_alone(model):
-            assert first.moments is not None
-            steps = (_scaled_by(model.steps[0][1], first),)
-        final = final_step(model)
+        final = final_step(task.learner)
         objective = objective_of(final, task)
         kappa = objective.likelihood.class_weight
         if final.class_weight == "balanced":
@@ -132,22 +69,27 @@ class BlockLearner:
             kappa = counts.sum() / (len(counts) * counts)
         kind = Separate if task.encoding.size == 2 else Multinomial
         likelihood: Likelihood = kind(task.encoding.size, kappa)
-        reader = Reader(tuple(features), label, {each: code for code, each in enumerate(task.encoding.classes)}, steps)
+        reader = reader_of(first, task, features, label)
         ridge = float(objective.ridge[0, 0]) if objective.ridge.size else 0.0
         made = cls(blocks, reader, likelihood, ridge, bool(final.fit_intercept), None)  # type: ignore[arg-type]
         return made.fitted(made.near(task, task.train.codes))
 
-    def fitted(self, start: Floats) -> BlockLearner:
+    def fitted(self, start: Floats) -> LogisticOverBlocks:
         """The same, fitted from θ = ``start``."""
-        columns = [*self.reader.features, self.reader.label]
         fit = fit_over_blocks(
-            self.blocks, self.reader, self.likelihood, start, self.ridge, intercept=self.intercept, columns=columns
+            self.blocks,
+            self.reader,
+            self.likelihood,
+            start,
+            self.ridge,
+            intercept=self.intercept,
+            columns=self.reader.columns,
         )
         return replace(self, fit=fit)
 
-    def with_labels(self, rows: npt.NDArray[np.int64], codes: Codes, start: Floats) -> BlockLearner:
-        """Trained again, with these labels of these rows, which ascend, in the place of those that came."""
-        return replace(self, reader=replace(self.reader, corrected=(rows, codes))).fitted(start)
+    def retrained(self, task: Task, drawn: Codes, rows: npt.NDArray[np.int64], codes: Codes) -> LogisticOverBlocks:
+        """With these labels of these rows; the fit of the drawn rows with theirs is the start."""
+        return replace(self, reader=replace(self.reader, corrected=(rows, codes))).fitted(self.near(task, drawn))
 
     def near(self, task: Task, codes: Codes) -> Floats:
         """θ of the drawn rows with these labels, penalised as lightly as all rows are: a start that saves readings."""
@@ -158,32 +100,21 @@ class BlockLearner:
         model = LogisticRegression(
             C=strength, class_weight=weights, fit_intercept=self.intercept, max_iter=1000, tol=1e-6
         )
-        model.fit(self.through(task.train.features), codes)
+        model.fit(self.reader.in_memory(task.train.features), codes)
         return np.column_stack([model.coef_, model.intercept_]) if self.intercept else model.coef_
 
     def margins(self, on: LabelledSet) -> Floats:
         """m_tr (points, K-1) on rows in memory."""
-        seen = self.through(on.features)
+        seen = self.reader.in_memory(on.features)
         scores = self.fit.scores(seen)
         both = np.column_stack([np.zeros(len(on)), scores]) if self.likelihood.free == 1 else scores
         return margins_of(both, on.codes)
 
-    def through(self, table: Table) -> Any:
-        """Rows in memory as the final estimator sees them."""
-        return self.reader.through(table) if self.reader.steps else np.asarray(table, dtype=np.float64)
-
-
-def _scaled_by(scaler: StandardScaler, first: FirstReading) -> StandardScaler:
-    """A scaler fitted on the drawn rows, with the moments of all."""
-    assert first.moments is not None
-    made, moments = copy(scaler), first.moments
-    variance = moments.about / moments.count
-    constant = variance <= 10 * np.finfo(np.float64).eps * np.maximum(moments.mean**2, variance)
-    made.mean_ = moments.mean if scaler.with_mean else np.zeros_like(moments.mean)
-    made.var_ = variance
-    made.scale_ = np.where(constant, 1.0, np.sqrt(variance)) if scaler.with_std else np.ones_like(variance)
-    made.n_samples_seen_ = moments.count
-    return made
+    def moves(self, test: LabelledSet, signed: Floats) -> Callable[[Rows], tuple[Codes, Floats]]:
+        """Newton's step for each label, over blocks."""
+        seen = self.reader.in_memory(test.features)
+        pull = self.fit.pull(seen, signed[:, signed.shape[1] - self.likelihood.free :])
+        return partial(proposed_effects, fit=self.fit, pull=pull)
 
 
 def proposed_effects(rows: Rows, fit: BlockFit, pull: Floats) -> tuple[Codes, Floats]:

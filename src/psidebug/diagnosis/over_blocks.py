@@ -9,7 +9,8 @@ What concerns every row is a sum or a map over all: the fit, PS, how likely a la
     2 … 4       Newton's steps to the fit with the corrected labels
     1           the rows of the first suspects, to be shown
 
-PS comes from the table of labels: a histogram of effects, a look-up.
+PS comes from the table of labels: a histogram of effects, a look-up. These are the readings of a logistic regression;
+other learners are fitted and proved on all rows in their own way, and have PS of the drawn rows alone.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,103 +29,33 @@ from scipy.special import expit
 
 from psidebug import policy
 from psidebug.blocks import Block, Blocks, ParquetBlocks, Sums, parquet_blocks, sums, top
-from psidebug.diagnosis.block_learner import BlockLearner, Reader, proposed_effects
-from psidebug.diagnosis.extent import extent_of
+from psidebug.diagnosis.judge_of_blocks import Judge, accused_labels
+from psidebug.diagnosis.learner_over_blocks import LearnerOverBlocks
 from psidebug.diagnosis.proof import compared
 from psidebug.diagnosis.ranking import LEAST_SHARE_OF_THE_WAY
 from psidebug.diagnosis.repair import Correction, best_of
 from psidebug.errors import NoWorldWithout
-from psidebug.evidence.drawn import of_block
 from psidebug.evidence.hypotheses import Hypothesis
 from psidebug.findings.effects import Verification
-from psidebug.graybox.logistic.over_blocks import BlockFit
 from psidebug.graybox.protocol import Floats
 from psidebug.inference.histogram import EffectHistogram, SufficiencyTable, sufficiency_table
 from psidebug.margins import by_class, is_wrong
 from psidebug.store.manifest import ALL_LABELS
 from psidebug.symptoms import log_loss_above_boundary
-from psidebug.task.data import LabelledSet
-from psidebug.task.labels import Codes
 from psidebug.task.task import Task
 from psidebug.timings import Tick
 
+TOLD = ("given", "proposed", "repaired", "likeliest", "confidence", "p_wrong", "ps")
+"""Columns of the table of all labels, after ``row``."""
 SHOWN = 2_000
 """Suspects of all rows that a run keeps with their features, to be shown and reviewed."""
-
-
-@dataclass(frozen=True, eq=False)
-class Judge:
-    """What is said of the labels of a block: a function that travels to the rows."""
-
-    reader: Reader
-    fit: BlockFit
-    pull: Floats
-    task: Task
-    """Of the drawn rows."""
-    rules: tuple[Hypothesis, ...]
-    """What p_wrong is by, and what would be corrected, if that is another; none where nothing is weighed."""
-    accused: tuple[tuple[int, tuple[int, ...]], ...]
-    """Of what would be corrected: the numbers of the slices that it calls mislabelled, each with the labels there."""
-    classes: pa.Array
-    count: int
-
-    def __call__(self, block: Block) -> pa.Table:
-        """Row, given and proposed label, likeliest label and confidence, correction (inside of the rows that are called
-        mislabelled?), effect, p_wrong of every row."""
-        rows = self.reader(block)
-        other, effects = proposed_effects(rows, self.fit, self.pull)
-        given, places = rows.codes, np.arange(len(block))
-        likeliest, confidence, corrected = given, np.ones(len(block)), given
-        p_wrong, inside = np.full(len(block), np.nan), np.zeros(len(block), dtype=bool)
-        if self.rules:
-            rules = self._of_block(block, given)
-            said, inside = [each.posterior for each in rules], self._inside(rules[-1], given)
-            p_wrong = 1.0 - said[0][places, given]
-            others = said[0].copy()
-            others[places, given] = -1.0
-            other = others.argmax(axis=1)
-            if self.rules[0].likely:
-                likeliest, confidence = said[0].argmax(axis=1), said[0].max(axis=1)
-            corrected = np.where(said[-1][places, given] < 0.5, said[-1].argmax(axis=1), given)
-        labels = {"given": given, "proposed": other, "likeliest": likeliest, "corrected": corrected}
-        return pa.table(
-            {"row": block.rows}
-            | {name: self.classes.take(pa.array(codes)) for name, codes in labels.items()}
-            | {"confidence": confidence, "p_wrong": p_wrong, "effect": effects, "inside": inside}
-        )
-
-    def _of_block(self, block: Block, given: Codes) -> tuple[Hypothesis, ...]:
-        """What the rules say of these rows; of the drawn ones, what was said without their own labels."""
-        part = self.task.block(LabelledSet(self.reader.table(block), given), block.rows, self.count)
-        low, high = np.searchsorted(self.task.rows, [block.start, block.start + len(block)])
-        own, extended = self.task.rows[low:high] - block.start, of_block(self.rules, part)
-        for rule, said in zip(self.rules, extended, strict=True):
-            said.posterior[own] = rule.posterior[low:high]
-        return extended
-
-    def _inside(self, rule: Hypothesis, given: Codes) -> npt.NDArray[np.bool_]:
-        """Which rows of a block are among those that are called mislabelled."""
-        found = np.zeros(len(given), dtype=bool)
-        for number, labels in self.accused:
-            inside = rule.groups == number
-            inside[rule.slices[number - 1].members] = True
-            found |= inside & np.isin(given, labels)
-        return found
-
-
-def accused_labels(rule: Hypothesis, given: Codes) -> tuple[tuple[int, tuple[int, ...]], ...]:
-    """The numbers of the slices that a rule accuses, and the labels that are wrong in each, by the drawn rows."""
-    numbers = {id(each): number for number, each in enumerate(rule.slices, start=1)}
-    return tuple(
-        (numbers[id(each)], tuple(part.given for part in extent_of(each, rule, given).parts)) for each in rule.accused
-    )
 
 
 @dataclass(frozen=True, eq=False)
 class OverBlocks:
     """What was found of all rows."""
 
-    learner: BlockLearner
+    learner: LearnerOverBlocks
     margins: Floats
     """Of the test set."""
     bugs: npt.NDArray[np.intp]
@@ -144,31 +76,35 @@ class OverBlocks:
 
 
 def over_blocks(
-    learner: BlockLearner,
+    learner: LearnerOverBlocks,
     task: Task,
     hypotheses: Sequence[Hypothesis],
     tried: Sequence[Correction],
     rate: float | None,
+    drawn_ps: Floats,
     folder: Path,
     tick: Tick,
 ) -> OverBlocks:
-    """All labels, written to ``folder``; ``rate`` is stated, or else learned from p_wrong of all rows."""
+    """All labels, written to ``folder``; ``rate`` is stated, or else learned from p_wrong of all rows.
+
+    PS is that of the drawn rows (``drawn_ps``) if the learner has no gray box over blocks, and of the others unknown.
+    """
     blocks, classes = learner.blocks, pa.array(list(task.encoding.classes))
     margins = learner.margins(task.test)
     bugs = np.flatnonzero(is_wrong(margins))
     line = log_loss_above_boundary(margins, bugs).linearised(margins) if len(bugs) else None
-    free = learner.likelihood.free
-    signed = by_class(np.zeros_like(margins) if line is None else line.weights, task.test.codes)
-    pull = learner.fit.pull(learner.through(task.test.features), signed[:, task.encoding.size - free :])
+    moves = learner.moves(
+        task.test, by_class(np.zeros_like(margins) if line is None else line.weights, task.test.codes)
+    )
     candidate = _candidate(tried) if hypotheses else None
     rules = tuple(hypotheses[:1])
     if candidate is not None and candidate.hypothesis is not hypotheses[0]:
         rules = (*rules, candidate.hypothesis)
     accused = () if candidate is None else accused_labels(candidate.hypothesis, task.train.codes)
-    judge = Judge(learner.reader, learner.fit, pull, task, rules, accused, classes, len(blocks))
+    judge = Judge(learner.reader, moves, task, rules, accused, classes, len(blocks))
     tick("judging labels", 0, 1)
     judged = folder / "judged.parquet"
-    blocks.write(judge, judged, [*learner.reader.features, learner.reader.label])
+    blocks.write(judge, judged, learner.reader.columns)
     written = parquet_blocks(judged)
     if rate is None:
         rate = policy.DEFAULT_RATE
@@ -176,21 +112,23 @@ def over_blocks(
             total = sums(written, partial(_summed, name="p_wrong"), ["p_wrong"])["sum"]
             rate = float(np.clip(total / len(blocks), policy.LEAST_RATE, policy.MOST_RATE))
     tick("inference", 0, 1)
-    table, symptom = _sufficiency(written, rate, margins, bugs)
+    table, symptom = (None, "none") if moves is None else _sufficiency(written, rate, margins, bugs)
     correction, verified, inside = None, None, None
     if candidate is not None:
         changed = written.reduce(_changed, _stacked)
         if changed.num_rows:
             tick("retraining", 0, 1)
             codes = task.encoding.encode(changed.column("corrected").to_pylist(), where="corrected")
-            start = learner.near(task, candidate.codes)
-            again = learner.with_labels(changed.column("row").to_numpy(), codes, start)
+            again = learner.retrained(task, candidate.codes, changed.column("row").to_numpy(), codes)
             verified = _compared(learner, again, task, bugs, int(changed.num_rows))
             inside = int(changed.column("inside").to_numpy().sum()) if accused else None
             if verified.proved(accused=bool(candidate.hypothesis.accused)):
                 correction = candidate
     labels = folder / ALL_LABELS
-    written.write(partial(_finished, table=table, rate=rate, applied=correction is not None), labels)
+    finished = partial(_finished, table=table, rate=rate, applied=correction is not None)
+    if moves is None:
+        finished = partial(_of_sample, rows=np.asarray(task.rows), ps=drawn_ps, applied=correction is not None)
+    written.write(finished, labels)
     shutil.rmtree(judged) if judged.is_dir() else judged.unlink()
     return OverBlocks(
         learner,
@@ -215,7 +153,7 @@ def _candidate(tried: Sequence[Correction]) -> Correction | None:
 
 
 def _compared(
-    before: BlockLearner, after: BlockLearner, task: Task, bugs: npt.NDArray[np.intp], corrected: int
+    before: LearnerOverBlocks, after: LearnerOverBlocks, task: Task, bugs: npt.NDArray[np.intp], corrected: int
 ) -> Verification:
     sets = (task.test, task.data.validation)
     old, new = ([None if each is None else learner.margins(each) for each in sets] for learner in (before, after))
@@ -263,19 +201,24 @@ def _finished(block: Block, table: SufficiencyTable | None, rate: float, applied
     ps = np.zeros(len(block)) if table is None else table(effects)
     if np.isnan(p_wrong).any():
         p_wrong = expit(np.log(rate / (1.0 - rate)) + (0.0 if table is None else table.rate) * effects)
+    return _labels(block, p_wrong, ps, applied=applied)
+
+
+def _of_sample(block: Block, rows: npt.NDArray[np.int64], ps: Floats, applied: bool) -> pa.Table:
+    """With PS of the drawn rows, and no PS of the others."""
+    low, high = np.searchsorted(rows, [block.start, block.start + len(block)])
+    known = np.full(len(block), np.nan)
+    known[rows[low:high] - block.start] = ps[low:high]
+    p_wrong = block.column("p_wrong")
+    return _labels(block, *(pa.array(each, mask=np.isnan(each)) for each in (p_wrong, known)), applied=applied)
+
+
+def _labels(block: Block, p_wrong: Any, ps: Any, *, applied: bool) -> pa.Table:
+    """A block of the table of all labels."""
     own = block.table
-    return pa.table(
-        {
-            "row": own.column("row"),
-            "given": own.column("given"),
-            "proposed": own.column("proposed"),
-            "repaired": own.column("corrected" if applied else "given"),
-            "likeliest": own.column("likeliest"),
-            "confidence": own.column("confidence"),
-            "p_wrong": p_wrong,
-            "ps": ps,
-        }
-    )
+    named = ("row", "given", "proposed", "corrected" if applied else "given", "likeliest", "confidence")
+    values = [*(own.column(name) for name in named), p_wrong, ps]
+    return pa.table(values, names=["row", *TOLD])
 
 
 def first_suspects(labels: Path, count: int = SHOWN) -> npt.NDArray[np.int64]:
