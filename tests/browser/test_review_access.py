@@ -144,7 +144,7 @@ def test_what_happens_is_said(room: Room, arrive: Arrive) -> None:
     ann.press("Escape", "b")
     expect(ann.page.locator("#bulk")).to_be_visible()
     ann.press("s")
-    expect(ann.page.locator("#saved")).to_contain_text(f"Saved. {len(room.desk.run.order)} rows: skipped")
+    expect(ann.page.locator("#saved")).to_contain_text(f"Saved. {room.desk.queue.total()} rows: skipped")
 
 
 CONTRAST = """() => {

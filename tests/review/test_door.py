@@ -16,15 +16,27 @@ from hypothesis import strategies as st
 
 from psidebug.errors import InvalidVerdicts, UnreadableRun
 from psidebug.review.exchange import read_verdicts
-from psidebug.review.queue import Filter
+from psidebug.review.filters import Filter
 from psidebug.review.requests import LARGEST_REQUEST
 from psidebug.store import load_run
 from psidebug.store.values import _TAGS
 from tests.review.talking import Answer, Room, Talk, serving
 
 KEY = "a key of its own"
-WRITES = ("/verdict", "/undo", "/redo", "/bulk", "/begin", "/import", "/name", "/invite")
-READS = ("/", "/board", "/item", "/queue", "/similar", "/changes", "/work", "/history", "/files", "/export/x")
+WRITES = ("/verdict", "/together", "/undo", "/redo", "/bulk", "/begin", "/import", "/name", "/invite")
+READS = (
+    "/",
+    "/board",
+    "/item",
+    "/queue",
+    "/similar",
+    "/reviewers",
+    "/changes",
+    "/work",
+    "/history",
+    "/files",
+    "/export/x",
+)
 OTHER: list[Any] = [True, -1, 900, 1.5, 10**400, "x", "\x00", "\ud800", "", [], [1], {}, {"a": None}]
 
 
@@ -84,7 +96,7 @@ def test_a_part_of_another_type_is_refused(door: Room, path: str, sent: dict[str
         refused(post(door, path, body))
 
 
-@pytest.mark.parametrize("name", ["state", "given", "proposed", "least", "slice", "bug", "sort"])
+@pytest.mark.parametrize("name", ["state", "among", "given", "proposed", "least", "slice", "bug", "sort", "view"])
 def test_a_filter_of_another_type_is_refused(door: Room, name: str) -> None:
     every: list[Any] = [7, 0.5, True, [], {}, "nan", "\x00", "9" * 5000, "x"]
     for wrong in every:

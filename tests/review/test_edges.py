@@ -17,7 +17,7 @@ import pytest
 from psidebug.errors import InvalidVerdicts
 from psidebug.review import login
 from psidebug.review.exchange import read_verdicts
-from psidebug.review.queue import Filter
+from psidebug.review.filters import Filter
 from psidebug.review.similar import Similar
 from psidebug.store import load_run
 from tests.review.running import PSI, running

@@ -16,7 +16,7 @@ import psidebug
 from psidebug.errors import InvalidVerdicts, UnknownOption
 from psidebug.review.desk import Desk
 from psidebug.review.exchange import read_verdicts
-from psidebug.review.queue import Filter
+from psidebug.review.filters import Filter
 from psidebug.review.verdict_store import STORE_FILE, open_store
 from psidebug.review.verdicts import Verdict
 from psidebug.store import Run, load_run

@@ -26,7 +26,7 @@ from psidebug.review.verdict_store import open_store
 from tests.conftest import Planted
 from tests.review.talking import Room, Talk, serving
 
-PAGES = ("/", "/board", "/item?at=3", "/queue", "/similar?at=3", "/work")
+PAGES = ("/", "/board", "/item?at=3", "/item?at=3&view=grid", "/queue", "/similar?at=3", "/reviewers", "/work")
 EVIL = "http://evil.example"
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from psidebug.review import pages
-from psidebug.review.queue import Filter
+from psidebug.review.filters import Filter
 from psidebug.review.security import Visitor
 from psidebug.review.serve import exposure
 from psidebug.review.verdict_store import open_store

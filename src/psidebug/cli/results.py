@@ -260,16 +260,26 @@ def export(output: Output, *, run: Path, kind: str, top: int | None, tests: bool
 @run_argument
 @click.argument("other", type=click.Path(file_okay=False, path_type=Path))
 @top_option("How many suspects to compare. [default: as many as are corrected]")
-def compare(output: Output, *, run: Path, other: Path, top: int | None) -> None:
+@file_option("--report", "page", help="Also write the comparison as one HTML page.")
+def compare(output: Output, *, run: Path, other: Path, top: int | None, page: Path | None) -> None:
     """Compare two runs.
 
-    Shows how their inputs, verdicts, effects, settings and first suspects differ.
+    Shows how their inputs, verdicts, effects, settings and first suspects differ. The page also lists the corrections
+    that both runs have, and those of one only.
     """
     from dataclasses import asdict
 
     from psidebug import store
+    from psidebug.files import check_place
+    from psidebug.report import write_comparison
 
-    found = store.compare(store.load_run(run), store.load_run(other), top=top)
+    if page is not None:
+        check_place(page)
+    runs = store.load_run(run), store.load_run(other)
+    found = store.compare(*runs, top=top)
+    if page is not None:
+        write_comparison(*runs, page, top=top)
+        output.remark(f"wrote {page}")
     if output.as_json:
         output.result({**asdict(found), "same_inputs": found.same_inputs})
         return

@@ -34,6 +34,11 @@ def write_report(findings: Findings, data: Data, path: str | PathLike[str]) -> N
     write_whole(path, render(summarise(findings, data)))
 
 
+def page_of(template: str, **shown: Any) -> str:
+    """A page of its own, which may inline files of ``static/``."""
+    return _environment().get_template(template).render(inlined=inlined, **shown)
+
+
 def notebook_part(template: str, **shown: Any) -> str:
     """A part of the output of a notebook's cell."""
     return _environment().get_template(template).render(**shown)

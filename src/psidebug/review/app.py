@@ -29,7 +29,7 @@ from psidebug.review.requests import LARGEST_IMPORT, LARGEST_REQUEST, body, pars
 from psidebug.review.security import Address, Gate, Guard
 from psidebug.review.work import Workbench
 
-OWN = ("psi.svg", "review.css", "review.js", "htmx/htmx.min.js")
+OWN = ("psi.svg", "review.css", "review.js", "grid.js", "htmx/htmx.min.js")
 REPORTS = ("report.css", "vega/vega.min.js", "vega/vega-lite.min.js", "vega/vega-embed.min.js")
 
 
@@ -62,6 +62,7 @@ def routes(desk: Desk, gate: Gate, address: Address) -> list[Route]:
         "/item": reads.item,
         "/queue": reads.queue,
         "/similar": reads.similar,
+        "/reviewers": reads.reviewers,
         "/changes": reads.changes,
         "/work": reads.work,
         "/history": reads.history,
@@ -76,6 +77,7 @@ def routes(desk: Desk, gate: Gate, address: Address) -> list[Route]:
         "/undo": partial(changes.step_back, "undo"),
         "/redo": partial(changes.step_back, "redo"),
         "/bulk": changes.bulk,
+        "/together": changes.together,
         "/begin": changes.begin,
         "/import": changes.take_in,
         "/name": entrance.rename,

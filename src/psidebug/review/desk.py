@@ -15,7 +15,8 @@ from typing import Any, Protocol
 from psidebug.errors import OutputError, PsiError, UnknownOption, UnknownRow, UnreadableRun
 from psidebug.findings.effects import Verification
 from psidebug.report.rows import Part
-from psidebug.review.queue import Filter, Queue
+from psidebug.review.filters import Filter
+from psidebug.review.queue import Queue
 from psidebug.review.security import Visitor
 from psidebug.review.similar import Similar
 from psidebug.review.verdict_store import open_store
@@ -79,6 +80,8 @@ class Desk:
             if rows := list(changed):
                 changed.clear()
                 self.queues[part].set_states(rows, [ledger.told_at(each, part) for each in rows])
+                disputed = [len(set(ledger.judged_at(each, part).values())) > 1 for each in rows]
+                self.queues[part].set_disputed(rows, disputed)
                 if part == "train":
                     self._settled |= {each: _settled_hash(ledger.at(each)) for each in rows}
         return ledger
@@ -212,6 +215,16 @@ class Desk:
                 raise UnknownOption("the filter has no such rows.")
             self.decide(list(self.verdicts(rows, action, code=code, part=wanted.part)), visitor=visitor, key=key)
             return len(rows)
+
+    def decide_together(
+        self, places: Sequence[int], action: str, *, code: int | None, part: Part, visitor: Visitor, key: str
+    ) -> int:
+        """The same verdict on chosen rows, as one step; return their number."""
+        rows = list(dict.fromkeys(self.position(each, part) for each in places))
+        if not rows:
+            raise UnknownOption("no row is chosen: choose some first.")
+        self.decide(list(self.verdicts(rows, action, code=code, part=part)), visitor=visitor, key=key)
+        return len(rows)
 
     def settled(self) -> dict[int, Verdict]:
         """The verdicts that settle a training label."""

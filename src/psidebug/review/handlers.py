@@ -7,12 +7,14 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
 
+from psidebug.errors import UnknownOption
 from psidebug.findings.effects import counted
 from psidebug.review import pages
 from psidebug.review.corrected import EXPORTS, offers
 from psidebug.review.desk import Desk
 from psidebug.review.exchange import read_verdicts
-from psidebug.review.queue import Filter
+from psidebug.review.filters import Filter
+from psidebug.review.history import history_plot
 from psidebug.review.requests import key_of, part, visitor_of
 from psidebug.review.verdicts import Verdict, part_named
 from psidebug.review.work import Workbench
@@ -41,6 +43,12 @@ class Reads:
         at = self.desk.first(wanted, visitor) if at is None else at
         return _html("item.html", **pages.item(self.desk, wanted, at, visitor))
 
+    def reviewers(self, request: Request) -> Response:
+        """Who has judged how many rows, and how far they agree."""
+        with self.desk.lock:
+            opens_with = self.desk.opens_with
+        return _html("reviewers.html", **pages.reviewers(self.desk, Filter.read(request.query_params, part=opens_with)))
+
     def queue(self, request: Request) -> Response:
         """The list of rows, and the progress."""
         wanted, at = self._asked(request)
@@ -63,7 +71,7 @@ class Reads:
 
     def history(self, request: Request) -> Response:
         """The plot of errors so far."""
-        return JSONResponse(pages.history_plot(self.bench.history()))
+        return JSONResponse(history_plot(self.bench.history()))
 
     def export(self, request: Request) -> Response:
         """A file to take away."""
@@ -92,9 +100,9 @@ class Reads:
     def _work(self) -> dict[str, Any]:
         job, history = self.bench.job, self.bench.history()  # the job first: when it has ended, so has its history
         with self.desk.lock:
-            suspects, stale = self.desk.queue.left(), self.desk.is_model_stale()
+            left, stale = self.desk.queue.left(), self.desk.is_model_stale()
         last = history[-1] if history else None
-        return {"job": job, "last": last, "retrained": len(history), "suspects": suspects, "stale": stale}
+        return {"job": job, "last": last, "retrained": len(history), "still_wrong": left, "stale": stale}
 
 
 class Changes:
@@ -110,6 +118,21 @@ class Changes:
         verdict = self.desk.verdict(at, action, code=_code(sent), comment=part(sent, "comment", ""), part=of)
         self.desk.decide([verdict], visitor=visitor_of(request), key=key_of(sent))
         return {"at": at, "said": f"{_row(verdict)}: {pages.told(verdict)}"}
+
+    def together(self, request: Request, sent: Any) -> dict[str, Any]:
+        """The same verdict on chosen rows."""
+        action, chosen = part(sent, "action", ""), part(sent, "rows", list[Any]())
+        if any(type(each) is not int for each in chosen):
+            raise UnknownOption("rows must be a list of positions.")
+        count = self.desk.decide_together(
+            chosen,
+            action,
+            code=_code(sent),
+            part=part_named(part(sent, "set", "train")),
+            visitor=visitor_of(request),
+            key=key_of(sent),
+        )
+        return {"said": f"{counted(count, 'row')}: {pages.STATE_NAMES[action]}"}
 
     def bulk(self, request: Request, sent: Any) -> dict[str, Any]:
         """A verdict on every row of the filter, or on those that are probably wrong."""

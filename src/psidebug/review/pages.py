@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from string import digits
 from typing import Any
@@ -10,21 +10,23 @@ from typing import Any
 import numpy as np
 from jinja2 import Environment, PackageLoader
 
-from psidebug.findings.about_tests import error_without_suspects
 from psidebug.findings.findings import Findings
 from psidebug.report.page import environment_of
-from psidebug.report.plots import CONFIG, nominal, quantitative
 from psidebug.report.rows import Part, views
+from psidebug.review.agreement import agreements
+from psidebug.review.agreement import reviewers as people
 from psidebug.review.desk import Desk
-from psidebug.review.queue import SETTLED, SORTS, STATES, Filter, Queue
+from psidebug.review.filters import SHOWN, SORTS, Filter
+from psidebug.review.queue import LIKELY, SETTLED, Queue
 from psidebug.review.security import Visitor
-from psidebug.review.verdicts import DECIDED, PARTS, Verdict
+from psidebug.review.tested import about_test, error_of_tests
+from psidebug.review.verdicts import PARTS, Verdict
 
-LISTED, SIMILAR, BUGS = 14, 6, 6
-"""Rows of the queue, similar rows, and bugs of one row that the page shows."""
+LISTED, SIMILAR, BUGS, CARDS = 14, 6, 6, 48
+"""Rows of the queue, similar rows, bugs of one row, and rows of a grid that the page shows."""
 CELLS, LETTERS = 60, 20_000
-"""Cells and characters of the row in focus; ``BESIDE`` has those of other rows."""
-BESIDE = {"cells": 4, "letters": 130}
+"""Cells and characters of the row in focus; ``BESIDE`` and ``ON_CARD`` have those of other rows."""
+BESIDE, ON_CARD = {"cells": 4, "letters": 130}, {"cells": 3, "letters": 220}
 STATE_NAMES = {
     "open": "to decide",
     "correct": "corrected",
@@ -32,6 +34,7 @@ STATE_NAMES = {
     "skip": "skipped",
     "second_opinion": "second opinion",
     "all": "all",
+    "disputed": "reviewers disagree",
 }
 TOLD = {
     "correct": "corrected to {}",
@@ -40,7 +43,13 @@ TOLD = {
     "second_opinion": "second opinion wanted",
 }
 SET_NAMES: dict[Part, str] = {"train": "Training labels", "test": "Test labels"}
-SORT_NAMES = {"rank": "best first", "ps": "PS", "p_wrong": "probably wrong", "row": "as given"}
+SORT_NAMES = {
+    "rank": "most likely wrong first",
+    "doubt": "most in doubt first",
+    "ps": "PS",
+    "p_wrong": "probably wrong",
+    "row": "as given",
+}
 
 
 def render(template: str, **data: Any) -> str:
@@ -62,16 +71,14 @@ def filters(desk: Desk, wanted: Filter) -> dict[str, Any]:
         "run": origin.fingerprint["train"],
         "tests": origin.fingerprint["test"],
         "verdict_of_run": ranked.verdict,
-        "sets": [(part, SET_NAMES[part], sum(desk.queues[part].counts().values())) for part in PARTS]
-        if desk.has_tests
-        else [],
+        "sets": [(part, SET_NAMES[part], desk.queues[part].total()) for part in PARTS] if desk.has_tests else [],
         "filter": wanted,
         "classes": (classes := list(map(str, every))),
         "keys": class_keys(classes),
         "slices": [f"{each.condition}, labelled {every[each.given]}" for each in ranked.slices],
         "bugs": [(each.test_row, _test_name(desk, each.test_row)) for each in ranked.bug_causes],
         "bugs_in_all": len(ranked.predictions.bugs),
-        "states": [(each, STATE_NAMES[each]) for each in STATES],
+        "states": [(each, STATE_NAMES[each]) for each in SHOWN],
         "sorts": [(each, SORT_NAMES[each]) for each in SORTS if wanted.part == "train" or each != "ps"],
     }
 
@@ -82,12 +89,11 @@ def queue(desk: Desk, wanted: Filter, at: int | None, visitor: Visitor) -> dict[
         ledger, rows = desk.ledger(), desk.queues[wanted.part]
         chosen = rows.select(wanted, visitor.browser)
         begin, listed = chosen.around(at, LISTED)
-        counts, left = rows.counts(), rows.left()
+        counts, total, left = rows.counts(), rows.total(), rows.left()
         decided = int(np.isin(rows.states[chosen.rows], SETTLED).sum())
         wrong, stale = len(rows.probably_wrong(chosen.rows)), desk.is_model_stale()
         lines = [_line(rows, place, ledger.at(place, wanted.part)) for place in listed.tolist()]
-        error = _error_of_tests(desk, ledger.current("test")) if wanted.part == "test" else None
-    total = sum(counts.values())
+        error = error_of_tests(desk.findings, ledger.current("test")) if wanted.part == "test" else None
     return {
         "filter": wanted,
         "at": at,
@@ -101,6 +107,7 @@ def queue(desk: Desk, wanted: Filter, at: int | None, visitor: Visitor) -> dict[
         "total": total,
         "left": left,
         "done": total - left,
+        "suspects": rows.suspects(),
         "state_names": STATE_NAMES,
         "seen": ledger.seen,
         "can_undo": ledger.next_to("undo", visitor.browser) is not None,
@@ -110,27 +117,12 @@ def queue(desk: Desk, wanted: Filter, at: int | None, visitor: Visitor) -> dict[
     }
 
 
-def _error_of_tests(desk: Desk, standing: Mapping[int, Verdict]) -> dict[str, Any]:
-    """The error of the model on the test set: as given, with the labels that people decided, and as proposed."""
-    tests, encoding = desk.findings.predictions, desk.findings.encoding
-    decided = {place: each.label for place, each in standing.items() if each.action in DECIDED}
-    labels, proposed = tests.labels.copy(), error_without_suspects(desk.findings)
-    if decided:
-        labels[list(decided)] = encoding.encode(list(decided.values()), where="verdicts")
-    return {
-        "as_given": float(tests.wrong.mean()),
-        "decided": float((tests.before != labels).mean()),
-        "as_proposed": None if proposed is None else proposed.as_proposed.rate,
-    }
-
-
 def item(desk: Desk, wanted: Filter, at: int | None, visitor: Visitor) -> dict[str, Any]:
-    """The row in focus."""
+    """The row in focus, or the grid of rows that it is in."""
     if at is None:
-        with desk.lock:
-            counts = desk.queues[wanted.part].counts()
-        left = {"waiting": counts["second_opinion"], "none_suspected": not sum(counts.values())}
-        return {"at": None, "filter": wanted, "next": None, "previous": None, **left}
+        return _nothing_left(desk, wanted)
+    if wanted.view == "grid":
+        return grid(desk, wanted, at, visitor)
     with desk.lock:
         rows, verdict = desk.queues[wanted.part], desk.ledger().at(at, wanted.part)
         chosen = rows.select(wanted, visitor.browser)
@@ -152,25 +144,56 @@ def item(desk: Desk, wanted: Filter, at: int | None, visitor: Visitor) -> dict[s
         "classes": classes,
         "keys": class_keys(classes),
         **numbers,
+        "likely": numbers["p_wrong"] is not None and numbers["p_wrong"] >= LIKELY,
         "verdict": verdict,
         "verdict_told": told(verdict),
         "answers": _answers(rows.last, at),
         "caused": len(caused),
         "explained": _bugs(desk, caused[:BUGS]),
-        "test": _about_test(ranked.findings, at) if wanted.part == "test" else None,
+        "test": about_test(ranked.findings, at) if wanted.part == "test" else None,
     }
 
 
-def _about_test(findings: Findings, at: int) -> dict[str, Any]:
-    """What the model says of a test row, and why its label is suspected."""
-    tests, found = findings.predictions, findings.suspect_tests
-    places = [] if found is None else np.flatnonzero(found.rows == at).tolist()
-    classes = findings.encoding.classes
+def _nothing_left(desk: Desk, wanted: Filter) -> dict[str, Any]:
+    """What to say when no row is to be shown."""
+    with desk.lock:
+        rows = desk.queues[wanted.part]
+        found = {"total": rows.total(), "left": rows.left(), "suspects": rows.suspects()}
+        waiting = rows.counts()["second_opinion"]
+    return {"at": None, "filter": wanted, "next": None, "previous": None, "waiting": waiting, **found}
+
+
+def grid(desk: Desk, wanted: Filter, at: int, visitor: Visitor) -> dict[str, Any]:
+    """Many rows at a glance, among them one; next and previous are the first rows of other pages."""
+    with desk.lock:
+        ledger, rows = desk.ledger(), desk.queues[wanted.part]
+        chosen = rows.select(wanted, visitor.browser)
+        begin, shown = chosen.page(at, CARDS)
+        if not len(shown):
+            return _nothing_left(desk, wanted)
+        lines = [_line(rows, place, ledger.at(place, wanted.part)) for place in shown.tolist()]
+        ranked, every = rows.ranked, chosen.rows
+    seen = views(ranked.findings, ranked.data, wanted.part, shown, **ON_CARD)
+    classes = list(map(str, desk.findings.encoding.classes))
+    later, earlier = begin + len(shown), max(begin - CARDS, 0)
     return {
-        "predicted": str(classes[tests.before[at]]),
-        "right": bool(tests.before[at] == tests.labels[at]),
-        "why": found.why[places[0]] if found is not None and places else None,
+        "at": int(shown[0]),
+        "filter": wanted,
+        "next": int(every[later]) if later < len(every) else None,
+        "previous": int(every[earlier]) if begin else None,
+        "cards": [line | {"view": view} for line, view in zip(lines, seen, strict=True)],
+        "before": begin,
+        "matching": len(every),
+        "classes": classes,
+        "keys": class_keys(classes),
     }
+
+
+def reviewers(desk: Desk, wanted: Filter) -> dict[str, Any]:
+    """Who has judged how many rows of a set, and how far they agree about rows that both have judged."""
+    with desk.lock:
+        judged = desk.ledger().judged(wanted.part)
+    return {"filter": wanted, "people": people(judged), "agreements": agreements(judged)}
 
 
 def _answers(findings: Findings, at: int) -> list[dict[str, Any]]:
@@ -236,6 +259,7 @@ def _line(rows: Queue, place: int, verdict: Verdict | None) -> dict[str, Any]:
         "given": str(classes[rows.given[place]]),
         "proposed": str(classes[rows.proposed[place]]),
         "p_wrong": _finite(rows.p_wrong[place]),
+        "likely": bool(rows.p_wrong[place] >= LIKELY),
         "verdict": None if verdict is None else verdict.action,
         "told": told(verdict),
     }
@@ -248,39 +272,6 @@ def told(verdict: Verdict | None) -> str | None:
 
 def _finite(value: Any) -> float | None:
     return float(value) if np.isfinite(value) else None
-
-
-def history_plot(history: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """The error after each retraining as a Vega-Lite specification; None before the first."""
-    if not history:
-        return None
-    lines = []
-    for rows in ("validation", "test"):
-        if history[0][f"{rows}_before"] is None:
-            continue
-        lines.append({"step": 0, "error": history[0][f"{rows}_before"], "rows": rows, "corrected": 0})
-        for step, each in enumerate(history, start=1):
-            lines.append({"step": step, "error": each[f"{rows}_after"], "rows": rows, "corrected": each["corrected"]})
-    colours = {"range": ["var(--soft)", "var(--accent)"]}
-    return {
-        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
-        "description": "Error of the model after each retraining",
-        "width": "container",
-        "height": 100,
-        "data": {"values": lines},
-        "mark": {"type": "line", "point": {"filled": True, "size": 45}, "clip": False},
-        "encoding": {
-            "x": quantitative("step", title="retraining", axis={"tickMinStep": 1, "format": "d"}),
-            "y": quantitative("error", title="error", scale={"zero": True}),
-            "color": nominal("rows", title=None, scale=colours, legend={"orient": "top"}),
-            "tooltip": [
-                nominal("rows"),
-                quantitative("error", format=".3f"),
-                quantitative("corrected", title="labels corrected"),
-            ],
-        },
-        "config": CONFIG,
-    }
 
 
 @cache

@@ -6,79 +6,30 @@ one entry for each row of the set.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
-from urllib.parse import urlencode
 
 import numpy as np
 import numpy.typing as npt
 
 from psidebug.errors import UnknownOption
 from psidebug.findings.about_tests import about_tests
+from psidebug.findings.findings import LabelFindings
 from psidebug.report.rows import Part
-from psidebug.review.verdicts import ACTIONS, DECIDED, part_named
+from psidebug.review.filters import DISPUTED, STATES, Filter
+from psidebug.review.search import Search
+from psidebug.review.verdicts import DECIDED
 from psidebug.store import Run
 from psidebug.task.labels import Codes
 
 Rows = npt.NDArray[np.intp]
 Mask = npt.NDArray[np.bool_]
 
-STATES = ("open", *ACTIONS, "all")
-"""A row is open, or has a verdict of one kind; ``all`` is no filter. As a filter, ``open`` means every row to decide:
-also skipped rows, last, and those on which another reviewer wants a second opinion."""
 OPEN, SKIPPED, ASKED = (STATES.index(each) for each in ("open", "skip", "second_opinion"))
 SETTLED = [STATES.index(each) for each in DECIDED]
-SORTS = ("rank", "ps", "p_wrong", "row")
-
-
-@dataclass(frozen=True)
-class Filter:
-    """Which rows to show, and how to sort them."""
-
-    part: Part = "train"
-    """The set that they are in."""
-    state: str = "open"
-    given: int | None = None
-    """Code of the given label."""
-    proposed: int | None = None
-    least: float = 0.0
-    """Smallest p_wrong."""
-    slice: int | None = None
-    bug: int | None = None
-    sort: str = "rank"
-
-    @classmethod
-    def read(cls, asked: Mapping[str, Any], *, part: Part = "train") -> Filter:
-        """The filter in the query of an address; ``part`` is the set if it names none."""
-        if any(not isinstance(each, str) for each in asked.values() if each is not None):
-            raise UnknownOption("filter values must be strings.")
-        try:
-            whole = {
-                name: int(asked[name])
-                for name in ("given", "proposed", "slice", "bug")
-                if asked.get(name) not in (None, "")
-            }
-            least = float(asked.get("least") or 0.0)
-            if not math.isfinite(least):
-                raise ValueError
-        except (TypeError, ValueError, OverflowError):
-            raise UnknownOption("filter value must be a number.") from None
-        state, sort = str(asked.get("state") or "open"), str(asked.get("sort") or "rank")
-        found = cls(**whole, part=part_named(asked.get("set") or part), state=state, least=least, sort=sort)
-        if found.state not in STATES or found.sort not in SORTS:
-            raise UnknownOption(f"unknown state {found.state!r:.60} or sort order {found.sort!r:.60}.")
-        return found
-
-    @property
-    def address(self) -> str:
-        """The query of an address that means this filter."""
-        plain = Filter()
-        asked = {each.name: getattr(self, each.name) for each in fields(self)}
-        others = {name: value for name, value in asked.items() if value != getattr(plain, name) and name != "part"}
-        return urlencode({"set": self.part} | others)
+LIKELY = 0.5
+"""A label with at least this p_wrong is probably wrong."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +66,12 @@ class Selection:
         begin = max(0, min(before - count // 3, len(self.rows) - count))
         return begin, self.rows[begin : begin + count]
 
+    def page(self, at: int, count: int) -> tuple[int, Rows]:
+        """The page of ``count`` rows that has one, or the next shown after it, and the number of rows before it."""
+        before = min(int(self.shown[: max(self._place(at), 0)].sum()), len(self.rows) - 1)
+        begin = max(0, before // count * count)
+        return begin, self.rows[begin : begin + count]
+
     def _place(self, at: int) -> int:
         found = np.flatnonzero(self.walk == at)
         return int(found[0]) if len(found) else -1
@@ -142,12 +99,15 @@ class Queue:
             np.asarray(np.where(among, getattr(own, name), getattr(last, name)), dtype=np.float64)
             for name in ("ps", "ps_low", "ps_high", "p_wrong")
         )
+        self.matters: Mask = np.where(among, _to_review(own, part), _to_review(last, part))
+        """The rows that are probably wrong, or that the proposed correction changes: those that need a verdict."""
         self.states = np.zeros(len(self.given), dtype=np.int8)
         self._askers = np.zeros(len(self.given), dtype=np.int32)
         self._numbers: dict[str, int] = {}  # of browsers, from 1 on
-        self._suspect = np.zeros(len(self.given), dtype=bool)
+        self._suspect = self.matters.copy()
         self._suspect[last.order] = True
         self._suspect[settled] = True
+        self._disputed: Mask = np.zeros(len(self.given), dtype=bool)
         self._members: dict[int, Rows] = {}
         self._orders: dict[str, Rows] = {}
 
@@ -158,6 +118,10 @@ class Queue:
         codes = {action: number for number, action in enumerate(STATES)}
         self.states[rows] = [OPEN if each is None else codes[each[0]] for each in standing]
         self._askers[rows] = [0 if each is None else self._numbers[each[1]] for each in standing]
+
+    def set_disputed(self, rows: Sequence[int], disputed: Sequence[bool]) -> None:
+        """Note whether reviewers disagree on these rows."""
+        self._disputed[rows] = disputed
 
     def select(self, wanted: Filter, browser: str = "") -> Selection:
         """The rows of a filter for this browser."""
@@ -173,6 +137,8 @@ class Queue:
                 kept &= codes[walk] == code
         if wanted.state == "open":
             kept &= self._to_decide(walk, browser)
+        elif wanted.state == DISPUTED:
+            kept &= self._disputed[walk]
         elif wanted.state != "all":
             kept &= self.states[walk] == STATES.index(wanted.state)
         return Selection(walk, kept)
@@ -192,9 +158,17 @@ class Queue:
         found = np.bincount(self.states[self._suspect | (self.states > OPEN)], minlength=len(STATES) - 1)
         return dict(zip(STATES, found.tolist(), strict=False))
 
+    def total(self) -> int:
+        """How many rows need a verdict, or have got one."""
+        return int(self.matters.sum())
+
     def left(self) -> int:
-        """How many rows are not settled; skipped rows and second opinions are not."""
-        return sum(count for state, count in self.counts().items() if state not in DECIDED)
+        """How many of them are not settled; skipped rows and second opinions are not."""
+        return int((self.matters & ~np.isin(self.states, SETTLED)).sum())
+
+    def suspects(self) -> int:
+        """How many rows there are to show: all suspects, and others with a verdict."""
+        return sum(self.counts().values())
 
     def bugs_of(self, position: int) -> list[tuple[int, float]]:
         """The bugs that a row is a first cause of, each with its PS, best first."""
@@ -216,13 +190,26 @@ class Queue:
             rows: Rows = found[0]
             if wanted.slice is not None:
                 rows = rows[np.isin(rows, self.members(wanted.slice))]
+            if wanted.find:
+                rows = rows[self._search.rows(wanted.find)[rows]]
+            if not wanted.wide:
+                rows = rows[self.matters[rows] | (self.states[rows] > OPEN)]
             return rows if wanted.sort == "rank" else rows[np.argsort(self._places(wanted.sort)[rows])]
         order = self._order(wanted.sort)
-        among = self._suspect | (self.states > OPEN)
+        among = (self._suspect if wanted.wide else self.matters) | (self.states > OPEN)
+        if wanted.wide and wanted.names_rows:
+            among = np.ones(len(order), dtype=bool)
         if wanted.slice is not None:
-            among = np.zeros(len(order), dtype=bool)
-            among[self.members(wanted.slice)] = True
+            among = among & np.isin(np.arange(len(order)), self.members(wanted.slice))
+        if wanted.find:
+            among = among & self._search.rows(wanted.find)
         return order[among[order]]
+
+    @cached_property
+    def _search(self) -> Search:
+        data, own = self.ranked.data, self.part == "train"
+        tables = [data.train.features, data.metadata] if own else [data.test.features, data.test_metadata]
+        return Search(self.findings.labels.rows, [each for each in tables if each is not None], self.findings.display)
 
     def members(self, number: int) -> Rows:
         """Positions of the rows of a slice."""
@@ -240,9 +227,11 @@ class Queue:
             first_order, order = self.findings.labels.order, self.last.labels.order
             rank[first_order] = len(self.given) + np.arange(len(first_order))
             rank[order] = np.arange(len(order))
-            keys = {name: -np.nan_to_num(getattr(self, name), nan=-1.0) for name in ("ps", "p_wrong")} | {"rank": rank}
+            keys = {name: -np.nan_to_num(getattr(self, name), nan=-1.0) for name in ("ps", "p_wrong")}
+            keys |= {"rank": rank, "doubt": np.nan_to_num(np.abs(self.p_wrong - LIKELY), nan=1.0)}
             first = keys.get(sort, np.arange(len(rank)))
-            self._orders[sort] = np.lexsort((np.arange(len(rank)), rank, first))
+            likely = -np.nan_to_num(self.p_wrong, nan=-1.0)  # for rows that are no suspects
+            self._orders[sort] = np.lexsort((np.arange(len(rank)), likely, rank, first))
         return self._orders[sort]
 
     def _places(self, sort: str) -> Rows:
@@ -250,3 +239,14 @@ class Queue:
         places = np.empty_like(order)
         places[order] = np.arange(len(order))
         return places
+
+
+def _to_review(found: LabelFindings, part: Part) -> Mask:
+    """Which rows need a verdict: the probably wrong ones, and those for which a correction is proposed.
+
+    Every suspected test label is one: they are chosen so that the list is best as a whole.
+    """
+    needed = np.asarray((found.p_wrong >= LIKELY) | (found.repaired != found.given))
+    if part == "test":
+        needed[found.order] = True
+    return needed

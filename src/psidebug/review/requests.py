@@ -13,7 +13,7 @@ from psidebug.review.security import Visitor
 
 LARGEST_REQUEST, LARGEST_IMPORT = 100_000, 25_000_000
 """Bytes."""
-TYPES: dict[type, str] = {int: "an integer", str: "a string", dict: "an object", bool: "true or false"}
+TYPES: dict[type, str] = {int: "an integer", str: "a string", dict: "an object", bool: "true or false", list: "a list"}
 
 T = TypeVar("T")
 

@@ -21,7 +21,7 @@ from psidebug.files import write_whole
 from psidebug.review import pages
 from psidebug.review.app import review_app, static_files
 from psidebug.review.desk import Desk, OpenDiagnosis
-from psidebug.review.queue import Filter
+from psidebug.review.filters import Filter
 from psidebug.review.security import Address, Gate, Visitor, number_of
 from psidebug.store.manifest import check_plain
 

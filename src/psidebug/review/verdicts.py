@@ -160,6 +160,16 @@ class Ledger:
         number, verdict = next(reversed(self._standing[part].get(position, {}).items()), (0, None))
         return None if verdict is None else (verdict.action, self._owners[number])
 
+    def judged_at(self, position: int, part: Part = "train") -> dict[str, Any]:
+        """Reviewer → the label that each settled for one row; of one reviewer the last verdict counts."""
+        standing = self._standing[part].get(position, {}).values()
+        return {each.reviewer: each.label for each in standing if each.action in DECIDED}
+
+    def judged(self, part: Part = "train") -> dict[int, dict[str, Any]]:
+        """Position → reviewer → settled label, of every row that somebody has settled."""
+        found = {position: self.judged_at(position, part) for position in self._standing[part]}
+        return {position: labels for position, labels in found.items() if labels}
+
     def step(self, number: int) -> Sequence[Verdict]:
         """The verdicts of one step, also of an undone one; empty for other events."""
         return self._steps.get(number, ())

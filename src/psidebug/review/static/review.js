@@ -48,6 +48,23 @@ const fetched = (at) => {
   return ahead.get(path);
 };
 
+const DEPTH = 4; // rows that are there before they are asked for, so that no key comes too early
+let coming = new Set(); // their addresses
+let prepared = 0;
+async function prepare(at) {
+  const turn = ++prepared;
+  const next = new Set();
+  const depth = $("cards") ? 1 : DEPTH;
+  for (let row = at; row && next.size < depth;) {
+    next.add(`/item?${words({ at: row })}`);
+    coming = new Set([...coming, ...next]);
+    try { row = following(await fetched(row)); } catch { return; }
+    if (turn !== prepared) return;
+  }
+  coming = next;
+}
+const following = (html) => html.match(/data-next="(\d*)"/)[1];
+
 let moves = 0;
 let moving = false; // on the way to another row: a key that decides would hit the one that is left
 let stuck = ""; // the row with a verdict that waits, when the next row cannot be had
@@ -69,17 +86,19 @@ async function show(at, { quiet = false } = {}) { // whether the row is there, o
   $("item").innerHTML = html;
   window.htmx.process($("item"));
   recall();
+  laid();
   if (!quiet) {
     // Letters on their way into a control must not become verdicts.
     if (typing && $("comment")) $("comment").focus({ preventScroll: true });
-    else if (!document.activeElement.closest("#filters, dialog")) $("focus").focus({ preventScroll: true });
+    else if (!document.activeElement.closest("#filters, dialog")) home().focus({ preventScroll: true });
     announce(focus().tell || "Nothing is left in this filter.");
   }
   history.replaceState(null, "", `/?${words(focus().at ? { at: focus().at } : {})}`);
+  prepare(focus().next);
   await list();
-  if (focus().next) fetched(focus().next).catch(() => {});
   return true;
 }
+const home = () => document.querySelector("#cards [tabindex='0']") || $("focus"); // where keys are heard
 
 let lists = 0;
 async function list() {
@@ -148,7 +167,7 @@ async function flush() {
     patience = 1000;
     outbox.shift();
     store((all) => all.filter((each) => each.body.key !== body.key));
-    ahead = new Map([...ahead].filter(([address]) => address.includes(`at=${focus().next}`)));
+    ahead = new Map([...ahead].filter(([address]) => coming.has(address)));
     const told = await answer.json().catch(() => ({ wrong: "The server gave no answer." }));
     const waited = path === "/verdict" && stuck === place(body);
     if (waited) stuck = "";
@@ -161,20 +180,27 @@ async function flush() {
     if (path === "/undo" || path === "/redo") {
       if (told.set && told.set !== SET) { location.assign(`/?${new URLSearchParams({ set: told.set, at: told.at ?? "" })}`); break; }
       ahead.clear();
-      await show(told.at ?? focus().at);
+      await show(path === "/undo" ? told.at ?? focus().at : await after(told.at));
     }
     if (path === "/bulk") { ahead.clear(); await show(""); }
+    if (path === "/together") { ahead.clear(); await show(focus().at); }
     if (waited && here() === place(body)) { ahead.clear(); await show(focus().next); }
   }
   sending = false;
   if (!outbox.length) await list();
 }
 
+async function after(at) { // a verdict done again leads on to the next row, as it did at first: a key must not change it
+  if (at === null || at === undefined || $("cards")) return focus().at && $("cards") ? focus().at : "";
+  return following(await fetched(String(at)).catch(() => 'data-next=""'));
+}
+
 const WAITING = { correct: "corrected", keep: "kept", skip: "skipped", second_opinion: "second opinion wanted" };
 async function decide(action, code) {
+  if ($("cards")) { decideChosen(action, code); return; }
   const { at, next } = focus();
   if (!at) return;
-  if (moving) { announce("The next row is loading."); return; }
+  if (moving) { status($("saved").dataset.state, "Too fast: the next row was not there yet, so that key did nothing."); return; }
   if (stuck === here()) { announce("The verdict on this row waits to be saved. The next row comes when the server answers."); return; }
   const decided = here();
   const saved = send("/verdict", { ...TESTS, set: SET, at: Number(at), action, code, comment: $("comment").value });
@@ -190,21 +216,41 @@ async function decide(action, code) {
   announce(`${waits.textContent}. The next row comes when the server answers.`);
 }
 
+// ── one by one or as a grid; all or the probably wrong ──
+
+function look(view, at) {
+  $("filters").elements.view.value = view;
+  refilter(at);
+}
+const alone = (at) => look("row", at);
+function showAll() {
+  $("filters").elements.among.value = "all";
+  refilter();
+}
+// Who names rows by a slice, an error or a search wants to see all of them; a search also finds what is decided.
+document.addEventListener("change", (event) => {
+  const { among, state, slice, bug, find } = $("filters").elements;
+  if (![slice, bug, find].includes(event.target)) return;
+  const named = [slice, bug, find].some((each) => each?.value.trim());
+  among.value = named ? "all" : "wrong";
+  if (event.target === find) state.value = find.value.trim() ? "all" : "open";
+}, { capture: true });
+
 // ── pins, bulk, work, files ──
 
 const PINNED = `psi-pinned-${RUN}`; // the state filter and the row before a pin
 function pin(bug) {
-  const { state, bug: pinned } = $("filters").elements;
+  const { state, among, bug: pinned } = $("filters").elements;
   const before = JSON.parse(sessionStorage.getItem(PINNED) || "null");
   if (pinned.value !== String(bug)) {
-    if (!pinned.value) sessionStorage.setItem(PINNED, JSON.stringify({ state: state.value, at: focus().at }));
+    if (!pinned.value) sessionStorage.setItem(PINNED, JSON.stringify({ state: state.value, among: among.value, at: focus().at }));
     pinned.value = String(bug);
-    state.value = "all";
+    state.value = among.value = "all";
     refilter();
     return;
   }
   pinned.value = "";
-  if (before) state.value = before.state;
+  if (before) [state.value, among.value] = [before.state, before.among];
   refilter(before?.at);
 }
 function refilter(at) {
@@ -308,18 +354,22 @@ const DO = {
   previous: () => focus().previous && show(focus().previous),
   help: () => $("help").showModal(),
   files: () => { $("files").showModal(); window.htmx.trigger("#offers", "opened"); },
-  who: () => $("who").showModal(),
+  who: () => { $("who").showModal(); window.htmx.trigger("#reviewers", "opened"); },
   which: () => { $("which-class").value = ""; $("which-wrong").textContent = ""; $("which").showModal(); },
   bulk: openBulk,
+  view: () => look($("filters").elements.view.value === "grid" ? "row" : "grid", focus().at),
+  all: showAll,
+  choose: () => chooseAll(),
   other: () => document.querySelector(".sets a:not([aria-current])")?.click(),
 };
 const KEYS = {
   c: () => decide("correct"), e: () => decide("keep"), s: () => decide("skip"), o: () => decide("second_opinion"),
-  j: DO.next, k: DO.previous, u: DO.undo, r: DO.redo, b: DO.bulk, p: pinFirst, w: DO.which, x: DO.files, i: DO.who, g: DO.other,
+  j: DO.next, k: DO.previous, u: DO.undo, r: DO.redo, b: DO.bulk, p: pinFirst, w: DO.which, x: DO.files, i: DO.who, g: DO.other, v: DO.view,
+  f: () => $("filters").elements.find.select(),
   t: () => begin("retrain"), d: () => begin("diagnose"),
   n: () => $("comment")?.focus(), "/": () => $("filters").elements.state.focus(), "?": DO.help,
 };
-const HELD = new Set(["j", "k"]); // only what changes nothing goes on while its key is held down
+const HELD = new Set(["j", "k", "ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"]); // only what changes nothing goes on while its key is held down
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.altKey || event.metaKey) return;
@@ -339,6 +389,7 @@ document.addEventListener("keydown", (event) => {
     if (dialog.id === "help" && event.key === "?") { event.preventDefault(); dialog.close(); }
     return;
   }
+  if (cardKey(event)) { event.preventDefault(); return; }
   const named = /^[0-9]$/.test(event.key) && document.querySelector(`#focus [data-key="${event.key}"]`);
   if (named) { event.preventDefault(); decide("correct", Number(named.dataset.code)); return; }
   const act = KEYS[event.key];
@@ -385,16 +436,16 @@ function say(text) {
 document.addEventListener("change", (event) => {
   if (event.target.closest("#filters")) say(event.target.validity.valid ? "" : "“Probably wrong from” must be a number from 0 to 1.");
 });
-document.addEventListener("htmx:beforeRequest", (event) => {
-  if (event.detail.elt.id !== "filters") return;
+function leave() {
   moving = true; // no verdict on a row that is about to go
-  moves += 1; // and what was asked for with the filter of before comes too late
+  moves += 1; // and what was asked for before comes too late
   lists += 1;
-});
+}
+document.addEventListener("htmx:beforeRequest", (event) => { if (event.detail.elt.id === "filters") leave(); });
 function missed(event) {
   const { elt, target, xhr } = event.detail;
   const why = (xhr?.status && xhr.responseText.slice(0, 300)) || "the server does not answer.";
-  if (elt.id === "similar" || elt.id === "offers") {
+  if (["similar", "offers", "reviewers"].includes(elt.id)) {
     if (elt.id === "similar") elt.dataset.missed = "1";
     elt.replaceChildren(Object.assign(document.createElement("p"), { className: "wrong", textContent: `Cannot be shown: ${why}` }));
   }
@@ -417,11 +468,12 @@ document.addEventListener("htmx:afterSettle", (event) => {
     stuck = "";
     marked();
     recall();
-    if (document.activeElement === document.body) $("focus").focus({ preventScroll: true });
+    laid();
+    if (document.activeElement === document.body) home().focus({ preventScroll: true });
     announce(`${news} ${focus().tell || "Nothing is shown."}`.trim());
     news = "";
     draw();
-    if (focus().next) fetched(focus().next).catch(() => {});
+    prepare(focus().next);
   }
   if (where === "work") finished($("work").dataset);
 });
@@ -440,7 +492,8 @@ async function finished(now) {
   if (bug) bug.value = "";
   ahead.clear();
   news = now.told;
-  window.htmx.ajax("GET", `/board?${words()}`, { target: "#board", swap: "innerHTML" }).catch(() => {});
+  leave();
+  window.htmx.ajax("GET", `/board?${words()}`, { target: "#board", swap: "innerHTML" }).catch(() => { moving = false; });
 }
 
 // ── others ──
@@ -464,5 +517,5 @@ marked();
 recall();
 draw();
 if (outbox.length) flush();
-if (focus().next) fetched(focus().next).catch(() => {});
+prepare(focus().next);
 setTimeout(poll, POLL);
