@@ -18,6 +18,7 @@ from psidebug.cli.terminal import Harmless, harmless
 from psidebug.errors import PsiError
 
 COMMANDS = {
+    "new": "Write a commented psi.toml for your files.",
     "debug": "Find the training labels that cause a classifier's errors, and prove it.",
     "suspects": "List the training labels that are probably wrong.",
     "slices": "Show what the suspects have in common.",
