@@ -179,6 +179,12 @@ class TestWrongFiles:
         (folder / "2.parquet").write_bytes(whole[: len(whole) // 2])
         self.refused(folder, UnreadableTable, r"2\.parquet is no whole Parquet file")
 
+    def test_texts_that_are_none_are_told_in_blocks_too(self, tmp_path: Path) -> None:
+        """Parquet says that a column is text, and pyarrow believes it."""
+        pq.write_table(pa.table({"a": pa.array([b"\xff\xfe"] * 9).view(pa.string())}), tmp_path / "a.parquet")
+        with pytest.raises(UnreadableTable, match=r"a\.parquet cannot be read to its end"):
+            list(parquet_blocks(tmp_path).map(len))
+
     def test_no_file(self, tmp_path: Path) -> None:
         with pytest.raises(UnreadableTable, match="no file matches"):
             parquet_blocks(str(tmp_path / "*.parquet"))

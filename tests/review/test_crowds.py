@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from psidebug.review import connections, login
+from psidebug.review import connections, login, requests
 from tests.review.talking import Room, serving
 
 PASSWORD = "correct horse"
@@ -74,3 +74,17 @@ def test_one_address_does_not_take_all_connections(open_room: Room, monkeypatch:
     assert log_in(port, PASSWORD, "127.0.0.1") == 303
     for each in taken:
         each.close()
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(digits_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that trickles would else hold its connection, and its part in memory, without end."""
+    monkeypatch.setattr(requests, "SLOWEST", 0.2)
+    with serving(digits_run) as room:
+        port = room.talk.port
+        head = f"POST /verdict HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nOrigin: http://127.0.0.1:{port}\r\n"
+        head += f"Cookie: {room.talk.cookie}\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n"
+        with socket.create_connection(("127.0.0.1", port), timeout=10) as slow:
+            slow.sendall(head.encode() + b'{"key"')
+            answer = slow.recv(4096).decode()
+        assert answer.startswith("HTTP/1.1 4")
+        assert room.talk.ask("/").status == 200

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -9,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import psidebug
@@ -181,6 +184,68 @@ FORGED: dict[str, Any] = {
 @pytest.mark.parametrize("name", FORGED)
 def test_findings_that_are_none_are_damage(path: Path, name: str) -> None:
     change(path, lambda record: record["findings"].update({name: FORGED[name]}))
+    assert "is damaged" in refused(path)
+
+
+def forge_table(path: Path, name: str, edit: Callable[[pa.Table], pa.Table]) -> None:
+    """Change a table of the run, and its digest with it."""
+    pq.write_table(edit(pq.read_table(table(path, name))), table(path, name))
+    digest = hashlib.sha256(table(path, name).read_bytes()).hexdigest()
+    change(path, lambda record: record["files"][name].update(sha256=digest))
+
+
+def with_column(name: str, value: Any) -> Callable[[pa.Table], pa.Table]:
+    return lambda table: table.set_column(table.schema.get_field_index(name), name, pa.array([value] * table.num_rows))
+
+
+MISFITS: dict[str, tuple[str, Callable[[pa.Table], pa.Table]]] = {
+    "fewer labels": ("labels", lambda table: table.slice(3)),
+    "fewer rows": ("train", lambda table: table.slice(3)),
+    "fewer test rows": ("test", lambda table: table.slice(3)),
+    "a column less": ("test", lambda table: table.remove_column(0)),
+    "fewer predictions": ("predictions", lambda table: table.slice(3)),
+    "another prior": ("prior", lambda table: table.slice(3)),
+    "a PS of 7": ("labels", with_column("ps", 7.0)),
+    "a PS of lists": ("labels", with_column("ps", [1.0])),
+    "a rank of text": ("labels", with_column("rank", "first")),
+    "bugs that are neither true nor false": ("predictions", with_column("bug", 3)),
+    "causes at rows that are not there": ("causes", with_column("position", 10**6)),
+    "causes of tests that are not there": ("causes", with_column("test_row", -1)),
+}
+
+
+@pytest.mark.parametrize("name", MISFITS)
+def test_parts_that_do_not_fit_each_other_are_damage(path: Path, name: str) -> None:
+    """Whoever forges a run forges its digests."""
+    forge_table(path, *MISFITS[name])
+    with pytest.raises(UnreadableRun, match="is damaged, or not of this run"):
+        _ = load_run(path).data
+
+
+FORGED_INSIDE: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "a curve without its point": lambda found: found["curve"].update(chosen=10**6),
+    "a slice of no class": lambda found: found["slices"][0].update(given=99),
+    "more wrong than there are": lambda found: found["correction"]["verified"]["test_before"].update(wrong=10**6),
+    "a rate of nothing": lambda found: found["correction"]["verified"]["test_before"].update(wrong=0, of=0),
+    "a number for a verdict": lambda found: found.update(verdict=3),
+    "a number beyond all": lambda found: found["slices"][0].update(z=10**400),
+    "a decimal that is none": lambda found: found.update(verdict={"type": "Decimal", "value": "x"}),
+    "a condition without a value": lambda found: found["slices"][0]["conditions"][0].update(operator="=", values=[]),
+}
+
+
+@pytest.mark.parametrize("name", FORGED_INSIDE)
+def test_findings_that_cannot_be_are_damage(path: Path, name: str) -> None:
+    change(path, lambda record: FORGED_INSIDE[name](record["findings"]))
+    assert "is damaged" in refused(path)
+
+
+def test_tables_that_are_exchanged_are_damage(path: Path) -> None:
+    def exchange(record: dict[str, Any]) -> None:
+        files = record["files"]
+        files["labels"], files["train"] = files["train"], files["labels"]
+
+    change(path, exchange)
     assert "is damaged" in refused(path)
 
 

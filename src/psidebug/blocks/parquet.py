@@ -74,6 +74,7 @@ class ParquetBlocks(Blocks):
                 with pq.ParquetFile(path, buffer_size=READ_AT_ONCE // 16, pre_buffer=False) as file:
                     for group in range(footer.num_row_groups):
                         for batch in file.iter_batches(ROWS, row_groups=[group], columns=names, use_threads=False):
+                            batch.validate(full=True)  # texts may be none
                             yield batch.select(names)
                         stored = footer.row_group(group)
                         self.bytes_read += sum(stored.column(place).total_compressed_size for place in places)

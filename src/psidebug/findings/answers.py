@@ -86,7 +86,9 @@ class Answers:
         """Data frame of every training row that is suspected, best first, in the user's own data-frame library.
 
         Columns: ``row`` (id, or position), ``given``, ``proposed``, ``ps`` (``ps_low``, ``ps_high``): how sufficient
-        the label is as a cause of the symptom, and ``p_wrong``: how likely it is wrong.
+        the label is as a cause of the symptom, and ``p_wrong``: how likely it is wrong. The bounds are those of the
+        engine: chance where it samples, rounding where it does not. How far the gray box is from retraining is not in
+        them; ``fidelity`` measures that.
         """
         return frames.suspects_frame(self.found)
 

@@ -37,7 +37,9 @@ class LabelFindings:
     ps: Floats
     ps_low: Floats
     ps_high: Floats
-    """How sufficient the label is as a cause of the symptom, and bounds on it; NaN where there is nothing to debug."""
+    """How sufficient the label is as a cause of the symptom, and bounds on it; NaN where there is nothing to debug.
+
+    The bounds are the engine's: the error of the gray box, and of a symptom taken as linear, are not in them."""
     p_wrong: Floats
     """How likely it is wrong."""
     likeliest: Codes

@@ -103,6 +103,6 @@ def _told(value: float | None) -> str:
 
 
 def _with_bounds(record: dict[str, Any]) -> str:
-    """PS, with its bounds only where these differ from it."""
+    """PS, with the engine's bounds only where these differ from it; the gray box's own error is in neither."""
     ps, low, high = (_told(record[name]) for name in ("ps", "ps_low", "ps_high"))
     return ps if ps == low == high else f"{ps} ({low}, {high})"

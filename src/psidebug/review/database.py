@@ -14,7 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from psidebug.errors import OutputError, UnreadableRun
+from psidebug.errors import OutputError, PsiError, UnreadableRun
+from psidebug.files import force
 from psidebug.store.manifest import check_plain
 
 PATIENCE = 60.0
@@ -73,8 +74,11 @@ class Database:
         """Held by whoever uses the connection."""
         for suffix in BESIDE:  # SQLite would follow a link in a run that a stranger made, and write there
             check_plain(Path(f"{path}{suffix}"))
+        new = not path.exists()
         try:
             path.touch(mode=0o600)  # SQLite gives the files beside it the same permissions
+            if new:
+                force(path.parent)  # SQLite does so for the files that it makes itself
         except OSError as error:
             raise OutputError(
                 f"cannot open the verdict store {path}: {error.strerror}. Choose a writable directory."
@@ -83,7 +87,7 @@ class Database:
             self.connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
             patiently(self._prepare)
             self._opened = {each: _identity(each) for each in (path, Path(f"{path}-wal"))}
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             raise _told(error, path) from error
 
     def _prepare(self) -> None:
@@ -118,6 +122,17 @@ class Database:
         """Close the file."""
         with self.lock:
             self.connection.close()
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Alone with the connection; what cannot be read is told as damage."""
+        with self.lock:
+            try:
+                yield
+            except PsiError:
+                raise
+            except (sqlite3.DatabaseError, LookupError, RecursionError, TypeError, ValueError) as error:
+                raise _told(error, self.path) from error
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -167,7 +182,7 @@ def patiently(act: Callable[[], T]) -> T:
         try:
             return act()
         except sqlite3.OperationalError as error:
-            busy = (error.sqlite_errorcode & 0xFF) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+            busy = (getattr(error, "sqlite_errorcode", 0) & 0xFF) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
             if not busy or time.monotonic() > end:
                 raise
             time.sleep(0.005)
@@ -182,7 +197,9 @@ def _identity(path: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _told(error: sqlite3.DatabaseError, path: Path) -> Exception:
+def _told(error: Exception, path: Path) -> PsiError:
+    if isinstance(error, sqlite3.OperationalError) and not hasattr(error, "sqlite_errorcode"):  # it is no text
+        return UnreadableRun(f"{path} is damaged ({error!s:.100}). Move it away to start over.")
     if isinstance(error, sqlite3.OperationalError):
         return OutputError(f"cannot open the verdict store {path}: {error}. Choose a writable directory.")
     return UnreadableRun(f"{path} is damaged ({error}). Move it away to start over; keep it to read it by hand.")

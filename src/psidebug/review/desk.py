@@ -60,14 +60,19 @@ class Desk:
         self._open_diagnosis = open_diagnosis
         self.run = load_run(path)
         self.findings = self.run.findings
+        self._sizes = {"train": len(self.findings.labels.given), "test": len(self.findings.predictions.labels)}
         self.store = open_store(self.run.path)
         self.lock = self.store.lock
-        self.queues = self._queues(*self._last_ranked())
-        """The suspects of each set."""
         self._similar = threading.Lock()
         self._settled: dict[int, int] = {}  # position → hash of the label that a person settled
-        with self.lock:
-            self._note_all()
+        try:
+            self.queues = self._queues(*self._last_ranked())
+            """The suspects of each set."""
+            with self.lock:
+                self._note_all()
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
         """Close the store."""
@@ -78,6 +83,11 @@ class Desk:
         ledger = self.store.ledger()
         for part, changed in ledger.changed.items():
             if rows := list(changed):
+                if max(rows) >= self._sizes[part]:
+                    raise UnreadableRun(
+                        f"{self.run.path} has a verdict on a row that is not there: its store is damaged, or of "
+                        f"another run. Move the store away to start over."
+                    )
                 changed.clear()
                 self.queues[part].set_states(rows, [ledger.told_at(each, part) for each in rows])
                 disputed = [len(set(ledger.judged_at(each, part).values())) > 1 for each in rows]

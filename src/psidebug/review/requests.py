@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping
 from typing import Any, TypeVar
@@ -13,18 +14,24 @@ from psidebug.review.security import Visitor
 
 LARGEST_REQUEST, LARGEST_IMPORT = 100_000, 25_000_000
 """Bytes."""
+SLOWEST = 60.0
+"""Seconds in which a body must have come: one that trickles would hold its connection without end."""
 TYPES: dict[type, str] = {int: "an integer", str: "a string", dict: "an object", bool: "true or false", list: "a list"}
 
 T = TypeVar("T")
 
 
 async def body(request: Request, limit: int) -> bytes:
-    """The body, if it has at most ``limit`` bytes."""
+    """The body, if it has at most ``limit`` bytes and comes in time."""
     content = bytearray()
-    async for piece in request.stream():
-        content += piece
-        if len(content) > limit:
-            raise UnknownOption(f"the request is larger than {limit:,} bytes. Split it.")
+    try:
+        async with asyncio.timeout(SLOWEST):
+            async for piece in request.stream():
+                content += piece
+                if len(content) > limit:
+                    raise UnknownOption(f"the request is larger than {limit:,} bytes. Split it.")
+    except TimeoutError:
+        raise UnknownOption(f"the request had not come after {SLOWEST:.0f} seconds. Send it again.") from None
     return bytes(content)
 
 

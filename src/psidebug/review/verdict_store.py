@@ -68,7 +68,7 @@ class Store:
 
     def ledger(self) -> Ledger:
         """The verdicts that hold now, with those of other processes."""
-        with self.lock:
+        with self._database.reading():
             patiently(self._catch_up)
             return self._ledger
 
@@ -79,7 +79,7 @@ class Store:
 
     def log(self) -> list[Event]:
         """Every event, also those that were undone."""
-        with self.lock:
+        with self._database.reading():
             return list(self._events_after(0))
 
     def remarks(self, kind: str) -> list[Event]:
@@ -144,7 +144,7 @@ class Store:
 
     def known(self, key: str) -> int | None:
         """Number of the step with this key; None if there is none."""
-        with self.lock:
+        with self._database.reading():
             found = patiently(lambda: self._known(key))
             return None if found is None else found[0]
 
@@ -188,7 +188,17 @@ class Store:
             ).fetchall()
             part: Part = "test" if kind == KINDS["test"] else "train"
             kind = "verdicts" if kind in KINDS.values() else kind
-            yield Event(number, kind, reviewer, made, target, json.loads(about), tuple(_verdicts(lines, part)))
+            told = json.loads(about)
+            _check_types((number, int), (kind, str), (reviewer, str), (made, str), (told, dict))
+            _check_types((0 if target is None else target, int))
+            yield Event(number, kind, reviewer, made, target, told, tuple(_verdicts(lines, part)))
+
+
+def _check_types(*parts: tuple[Any, type]) -> None:
+    """SQLite keeps whatever was put into a column: a store from elsewhere may hold bytes in place of texts."""
+    for part, kind in parts:
+        if type(part) is not kind:
+            raise TypeError(f"{part!r:.40} is no {kind.__name__}")
 
 
 def _of(browser: str | None) -> dict[str, str]:
@@ -212,6 +222,9 @@ def _verdicts(lines: list[tuple[Any, ...]], part: Part) -> Iterator[Verdict]:
     """Lines of the table as verdicts; the ids are parsed as one JSON list, since there may be 100,000."""
     rows = json.loads(f"[{','.join(line[1] for line in lines)}]")
     for row, (position, _, action, label, comment, reviewer, made) in zip(rows, lines, strict=True):
+        _check_types((position, int), (label, str), (comment, str), (reviewer, str), (made, str))
+        if position < 0 or action not in ACTIONS:
+            raise ValueError(f"no row {position}, or no verdict {action!r:.40}")
         yield Verdict(position, from_json(row), action, _label(label), comment, reviewer, made, part)
 
 

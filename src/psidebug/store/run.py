@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from psidebug.display import display_of
 from psidebug.errors import LearnerMismatch, LearnerMissing, PsiError, UnreadableRun
+from psidebug.file_kinds import typed_table
 from psidebug.findings.annotators import AnnotatorFindings
 from psidebug.findings.answers import Answers
 from psidebug.findings.effects import Controls, Verification
@@ -34,6 +34,7 @@ from psidebug.models import from_skops
 from psidebug.priors import Prior
 from psidebug.spec import Spec
 from psidebug.store.manifest import RUN_FILE, own_file, read_run_file
+from psidebug.store.sound import check_data, check_findings, flags_in, numbers_in, places_below, places_in, shares_in
 from psidebug.store.stored import restored, restored_series
 from psidebug.store.stored_annotators import TABLES, annotators_in
 from psidebug.store.stored_changes import cause_of, change_of, suspect_tests_of
@@ -55,6 +56,7 @@ def load_run(path: str | PathLike[str]) -> Run:
         files.check(name)
     with _told_as_damage(files.path):
         found = files.findings
+        check_findings(found)
         stated = files.table("stated_prior") if files.has("stated_prior") else None
         return Run(files, found, spec_of(files.record["spec"], stated, found.labels.given))
 
@@ -66,7 +68,7 @@ def _told_as_damage(path: Path) -> Iterator[None]:
         yield
     except PsiError:
         raise
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, pa.ArrowException) as error:
         raise UnreadableRun(
             f"{path / RUN_FILE} is damaged, or not of this run ({type(error).__name__}). Save the run again."
         ) from error
@@ -96,7 +98,9 @@ class Run(Answers):
     def data(self) -> Data:
         """The rows."""
         with _told_as_damage(self.path):
-            return self.files.data(self.found)
+            data = self.files.data(self.found)
+            check_data(data, self.found)
+            return data
 
     def with_learner(self, model: Any) -> Run:
         """The run with a learner, for one that could not be saved; it must be of the same class."""
@@ -162,8 +166,8 @@ class RunFiles:
             raise UnreadableRun(f"{path} was changed or damaged. Save the run again.")
 
     def table(self, name: str) -> Any:
-        """A table, as Arrow."""
-        return self._read(name, pq.read_table)
+        """A table, as Arrow; every value is checked, as it is in tables from elsewhere."""
+        return self._read(name, lambda path: typed_table(path.read_bytes(), "parquet"))
 
     def content(self, name: str) -> bytes:
         """The bytes of a file."""
@@ -221,7 +225,7 @@ class RunFiles:
             controls=controls,
             curve=curve,
             display=display_of(told["display"]),
-            bug_causes=self._causes([each["test_row"] for each in told[bugs]]),
+            bug_causes=self._causes([each["test_row"] for each in told[bugs]], len(labels.given), tests.num_rows),
             causes=tuple(map(cause_of, told["causes"])) if bugs == "bug_causes" else NOT_ASKED,
             changes=tuple(map(change_of, told.get("changes", []))),
             suspect_tests=suspect_tests_of(told.get("suspect_tests")),
@@ -232,15 +236,15 @@ class RunFiles:
         return found
 
     def _labels(self, table: Any) -> LabelFindings:
-        rank = table["rank"].to_numpy().astype(np.float64)
+        rank = numbers_in(table, "rank")
         suspects = np.flatnonzero(np.isfinite(rank))
         given, proposed, repaired = (self._codes(table, name) for name in ("given", "proposed", "repaired"))
-        numbers = {name: table[name].to_numpy() for name in ("ps", "ps_low", "ps_high", "p_wrong")}
+        numbers = {name: shares_in(table, name) for name in ("ps", "ps_low", "ps_high", "p_wrong")}
         order = np.asarray(suspects[np.argsort(rank[suspects])])
         rows = array_of(values_of(table, "row"))
         likeliest, confidence = repaired, np.ones(len(given))  # of a run of 0.1, which has neither
         if "confidence" in table.column_names:
-            likeliest, confidence = self._codes(table, "likeliest"), table["confidence"].to_numpy()
+            likeliest, confidence = self._codes(table, "likeliest"), shares_in(table, "confidence")
         return LabelFindings(
             rows, given, proposed, repaired, order=order, likeliest=likeliest, confidence=confidence, **numbers
         )
@@ -249,13 +253,14 @@ class RunFiles:
         label, before = (self._codes(table, name) for name in ("label", "predicted"))
         after = self._codes(table, "after") if "after" in table.column_names else None
         ids = array_of(values_of(table, "row")) if "row" in table.column_names else None
-        return Predictions(label, before, after, np.flatnonzero(table["bug"].to_numpy()), ids)
+        return Predictions(label, before, after, np.flatnonzero(flags_in(table, "bug")), ids)
 
-    def _causes(self, bugs: list[int]) -> tuple[Causes, ...]:
+    def _causes(self, bugs: list[int], rows: int, tests: int) -> tuple[Causes, ...]:
         table = self.table("causes")
-        of, positions = (table[name].to_numpy().astype(np.intp) for name in ("test_row", "position"))
+        of, positions = places_in(table, "test_row", tests), places_in(table, "position", rows)
+        places_below(bugs, tests, "explained bugs")
         proposed = self._codes(table, "proposed")
-        ps, low, high = (table[name].to_numpy() for name in ("ps", "ps_low", "ps_high"))
+        ps, low, high = (shares_in(table, name) for name in ("ps", "ps_low", "ps_high"))
         own = [np.flatnonzero(of == bug) for bug in bugs]
         return tuple(
             Causes(bug, positions[rows], proposed[rows], ps[rows], low[rows], high[rows])
@@ -288,8 +293,8 @@ class RunFiles:
             rows=found.labels.rows,
             metadata=self._features("metadata") if self.has("metadata") else None,
             given_labels=self._given_labels(self._codes(labels, "came") if known else found.labels.given),
-            sample_weight=labels["weight"].to_numpy() if "weight" in labels.column_names else None,
-            known=labels["known"].to_numpy() if known else None,
+            sample_weight=numbers_in(labels, "weight") if "weight" in labels.column_names else None,
+            known=flags_in(labels, "known") if known else None,
             came=self._codes(labels, "came") if known else None,
             annotations=None if found.annotators is None else found.annotators.answers,
             opinion=OutOfFold(*map(self._features, ("opinion", "test_opinion"))) if self.has("opinion") else None,
@@ -311,4 +316,4 @@ def _effect(record: Json, tests: Any, name: str) -> Any:
     """A verification, or None, with the test rows that its model gets wrong; its margins are not saved."""
     if record is None:
         return None
-    return read_record(Verification, record, wrong_after=tests[f"wrong_{name}"].to_numpy())
+    return read_record(Verification, record, wrong_after=flags_in(tests, f"wrong_{name}"))

@@ -46,7 +46,10 @@ def restored(table: Any, form: Json) -> Table:
             row, column_, value = (each.to_numpy() for each in table.columns)
             return make((value, (row, column_)), shape=tuple(form["shape"]))
         case "text":
-            return objects_of(values_at(table, 0))
+            texts = objects_of(values_at(table, 0))
+            if not all(text is None or isinstance(text, str) for text in texts):
+                raise TypeError("texts that are none")
+            return texts
         case "numpy":
             matrix = np.empty((table.num_rows, table.num_columns), dtype=form["dtype"])
             for index in range(table.num_columns):

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from psidebug.findings.annotators import NOBODY, AnnotatorFindings
 from psidebug.findings.findings import Findings
+from psidebug.store.sound import numbers_in, places_in, shares_in
 from psidebug.store.values import Json, column, table_of, values_of
 from psidebug.task.annotations import Annotations
 from psidebug.task.labels import Codes, Encoding, array_of
@@ -44,23 +44,23 @@ def annotators_in(tables: Mapping[str, Any], told: Json, encoding: Encoding) -> 
     rows = labels.num_rows
     return AnnotatorFindings(
         answers=Annotations(
-            _places(said, "position", rows),
-            _places(said, "number", len(names)),
+            places_in(said, "position", rows),
+            places_in(said, "number", len(names)),
             encoding.encode(values_of(said, "label"), where="label"),
             names,
             rows,
         ),
-        **{name: who[name].to_numpy() for name in ("error_rate", "low", "high", "share")},
+        **{name: shares_in(who, name) for name in ("error_rate", "low", "high", "share")},
         marks=_codes_or_nobody(who, "marks", encoding),
         confused_as=_codes_or_nobody(who, "confused_as", encoding),
-        p_wrong=said["p_wrong"].to_numpy(),
+        p_wrong=shares_in(said, "p_wrong"),
         consensus=encoding.encode(values_of(labels, "consensus"), where="consensus"),
-        certainty=labels["certainty"].to_numpy(),
+        certainty=shares_in(labels, "certainty"),
         follow=float(told["annotators"]["follow"]),
-        ask_rows=_places(asked, "position", rows),
-        ask_whom=_places(asked, "number", len(names)),
-        ask_right=asked["right"].to_numpy(),
-        ask_gain=asked["gain"].to_numpy(),
+        ask_rows=places_in(asked, "position", rows),
+        ask_whom=places_in(asked, "number", len(names)),
+        ask_right=shares_in(asked, "right"),
+        ask_gain=numbers_in(asked, "gain"),
     )
 
 
@@ -72,14 +72,6 @@ def _about(rows: Any, positions: Any, names: Any, who: Any) -> list[tuple[Any, A
         column("number", who.tolist()),
         column("annotator", names[who].tolist()),
     ]
-
-
-def _places(table: Any, name: str, count: int) -> npt.NDArray[np.intp]:
-    """A column of positions below ``count``; a forged run may have others."""
-    places = table[name].to_numpy().astype(np.intp)
-    if len(places) and not 0 <= places.min() <= places.max() < count:
-        raise ValueError(f"{name} has positions that are not there")
-    return np.asarray(places)
 
 
 def _codes_or_nobody(table: Any, name: str, encoding: Encoding) -> Codes:

@@ -17,7 +17,7 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -115,7 +115,7 @@ def record_of(value: Any) -> Json:
 def read_record(kind: Any, record: Json, **parts: Any) -> Any:
     """The value of this type that :func:`record_of` wrote, with ``parts``, such as arrays, from the caller.
 
-    Unknown fields of a dataclass are ignored.
+    Unknown fields of a dataclass are ignored. A value of another type than its field's is a :class:`TypeError`.
     """
     inner = typing.get_args(kind)
     if typing.get_origin(kind) in (types.UnionType, typing.Union):
@@ -124,10 +124,25 @@ def read_record(kind: Any, record: Json, **parts: Any) -> Any:
     if typing.get_origin(kind) is tuple:
         return tuple(read_record(inner[0], each) for each in record)
     if not dataclasses.is_dataclass(kind):
-        return from_json(record)
+        return _of_type(kind, from_json(record))
     hints = typing.get_type_hints(kind)
     names = [each.name for each in dataclasses.fields(kind) if each.name in record and each.name not in parts]
     return typing.cast(type, kind)(**{name: read_record(hints[name], record[name]) for name in names}, **parts)
+
+
+def _of_type(kind: Any, value: Any) -> Any:
+    """The value, if it is of this type of a field."""
+    if kind is float and type(value) in (int, float):
+        return float(value)
+    if kind in (bool, float, int, str) and type(value) is not kind:
+        raise TypeError(f"{value!r:.40} is no {kind.__name__}")
+    if typing.get_origin(kind) is Literal and value not in typing.get_args(kind):
+        raise TypeError(f"{value!r:.40} is not among the choices")
+    if typing.get_origin(kind) is Mapping:
+        texts = typing.get_args(kind)[1] is str
+        if not isinstance(value, dict) or (texts and not all(isinstance(each, str) for each in value.values())):
+            raise TypeError(f"{value!r:.40} is no record")
+    return value
 
 
 def column(name: str, values: Iterable[Any], *, text: bool = False) -> tuple[Any, Any]:

@@ -1,0 +1,38 @@
+"""``python -m tests.fuzz``: many mutations of each kind, as a table; the exit code is 1 if any was not answered."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.fuzz.kinds import kinds
+from tests.fuzz.outcomes import good_run, outcomes
+
+
+def main() -> int:
+    """Print a line for each kind."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=1000, help="mutations of each kind")
+    parser.add_argument("--first", type=int, default=0, help="the first one; 0 is the good file")
+    parser.add_argument("--kind", action="append", help="only kinds whose names begin so; may be given several times")
+    given = parser.parse_args()
+    failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        run = good_run(Path(folder))
+        print(f"{'kind':24} {'files':>6} {'answers':>8} {'sentences':>10} {'neither':>8}")
+        for kind in kinds(run):
+            if given.kind and not kind.startswith(tuple(given.kind)):
+                continue
+            found = outcomes(run, given.count, kinds=[kind], first=given.first)[kind]
+            answers, sentences, bad = found.counts["answer"], found.counts["sentence"], len(found.bad)
+            print(f"{kind:24} {answers + sentences + bad:6} {answers:8} {sentences:10} {bad:8}", flush=True)
+            for number, what in found.bad:
+                print(f"  {kind} {number}: {what}", file=sys.stderr, flush=True)
+            failed += bad
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
