@@ -18,7 +18,7 @@ from psidebug.report import write_report
 from psidebug.review import pages
 from psidebug.review.desk import Desk
 from psidebug.review.exchange import log_lines, read_verdicts
-from psidebug.review.queue import Filter
+from psidebug.review.filters import Filter
 from psidebug.review.security import Visitor
 from psidebug.review.verdict_store import open_store
 from psidebug.review.verdicts import Verdict
