@@ -34,7 +34,7 @@ def test_test_labels_by_keyboard_and_back_from_the_training_labels_by_undo(room:
     ann.press("Enter")
     ann.decide("c", "e", "s")
     expect(error).to_have_text("0.294")
-    ann.expect_progress("2 of 35 decided")
+    ann.expect_progress("2 of 35 probably wrong decided")
     found = room.desk.store.current("test")
     assert [found[each].action for each in (first, second, third)] == ["correct", "keep", "skip"]
     assert found[first].comment == "late, surely"
@@ -52,7 +52,7 @@ def test_test_labels_by_keyboard_and_back_from_the_training_labels_by_undo(room:
     ann.press("b")
     expect(ann.page.locator("#bulk-count")).to_have_text("33 rows are shown")
     ann.press("a")
-    ann.expect_progress("35 of 35 decided")
-    expect(ann.page.locator("#focus")).to_contain_text("take the corrected test data away")
+    ann.expect_progress("Done: all 35 rows that are probably wrong have a verdict")
+    expect(ann.page.locator("#focus")).to_contain_text("Take the corrected test data away")
     assert room.desk.store.current() == {}
     assert ann.messages == []

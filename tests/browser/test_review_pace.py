@@ -75,7 +75,7 @@ def test_all_suspects_are_one_key_away_when_it_is_done(room: Room, arrive: Arriv
     expect(ann.page.locator("#bulk")).to_be_visible()
     ann.press("c")
     expect(ann.page.locator("#focus h2")).to_have_text("Done")
-    expect(ann.page.locator("#live")).to_contain_text("Done.")
+    expect(ann.page.locator("#live")).to_contain_text("Done: every row")
     ann.page.get_by_role("button", name="Show all").press("Enter")
     expect(ann.page.locator("#queue h2")).to_have_text(f"{len(room.desk.run.order) - total} rows shown")
     assert ann.messages == []

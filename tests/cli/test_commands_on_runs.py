@@ -340,7 +340,10 @@ def test_report_and_compare(folder_with_run: Path, tmp_path: Path) -> None:
     same = answer(folder_with_run, "compare", "psi-run", "psi-run")
     assert same["same_inputs"] is True
     assert same["overlap"] == 1.0
-    assert "The inputs are the same" in psi("compare", "psi-run", "psi-run", folder=folder_with_run).out
+    ran = psi("compare", "psi-run", "psi-run", "--report", str(tmp_path / "both.html"), folder=folder_with_run)
+    assert "The inputs are the same" in ran.out
+    assert "wrote" in ran.err
+    assert "Data and learner are the same." in (tmp_path / "both.html").read_text()
 
 
 def test_the_same_rows_in_another_format_are_the_same_inputs(folder: Path) -> None:

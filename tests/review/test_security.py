@@ -26,7 +26,7 @@ from psidebug.review.verdict_store import open_store
 from tests.conftest import Planted
 from tests.review.talking import Room, Talk, serving
 
-PAGES = ("/", "/board", "/item?at=3", "/item?at=3&view=grid", "/queue", "/similar?at=3", "/reviewers", "/work")
+PAGES = ("/", "/board", "/item?at=3", "/item?at=3&view=grid", "/queue", "/similar?at=3", "/work")
 EVIL = "http://evil.example"
 
 
@@ -160,7 +160,7 @@ class Elements(HTMLParser):
             self.bad.append(self.get_starttag_text() or tag)
 
 
-@pytest.mark.parametrize("path", [*PAGES, "/login", "/nowhere", "/static/review.js", "/enter?token=x"])
+@pytest.mark.parametrize("path", [*PAGES, "/reviewers", "/login", "/nowhere", "/static/review.js", "/enter?token=x"])
 def test_every_answer_has_its_headers(room: Room, path: str) -> None:
     for answer in (room.talk.ask(path), Talk(room.talk.port).ask(path), room.talk.ask(path, Host="evil.example")):
         policy = dict(each.strip().split(" ", 1) for each in answer.headers["content-security-policy"].split(";"))

@@ -84,7 +84,10 @@ def write_comparison(run: Run, other: Run, path: str | PathLike[str], *, top: in
 
 
 def _slice(run: Run, found: Any) -> str:
-    return f"{found.condition}, labelled {_class(run, found.given)}: {found.said or f'{found.suspects:.0%} suspected'}"
+    plain = (
+        f"{found.suspects:.0%} of the rows with {found.condition}, labelled {_class(run, found.given)}, are suspects"
+    )
+    return found.said or plain
 
 
 def _class(run: Run, code: Any) -> str:
