@@ -112,7 +112,7 @@ def _counted(block: Block, fit: BlockFit, pull: Floats) -> EffectHistogram:
 @click.command()
 @click.option("--rows", default=2_000_000, show_default=True, help="Rows of 20 columns, in 16 Parquet files.")
 def main(rows: int) -> None:
-    """Print the table of docs/scale_engines.md."""
+    """Print the table of docs/scale.md."""
     click.echo(f"{rows:,} rows x {COLUMNS} columns, {os.cpu_count()} cores")
     alone: dict[str, float] = {}
     for each in efficiency(rows):

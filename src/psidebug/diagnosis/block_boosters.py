@@ -1,7 +1,8 @@
 """LightGBM and XGBoost over blocks of rows: by their own ways for data that do not fit in memory.
 
 LightGBM bins the rows of a ``Sequence``, a byte for each cell, in memory. XGBoost's external memory has the bins in
-a temporary file. For the proof no row is read again: labels are set anew. Both keep 4 bytes for each label.
+a temporary file. For the proof no row is read again: labels are set anew. For each label 8 bytes are kept, the
+library's and ours.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import tempfile
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -28,6 +30,9 @@ from psidebug.task.data import LabelledSet
 from psidebug.task.labels import Codes
 from psidebug.task.task import Task
 
+Given = npt.NDArray[np.int32]
+"""The codes of all labels."""
+
 
 class _BoosterOverBlocks(ABC):
     """Binned rows, their labels, and a booster that was trained on them."""
@@ -37,7 +42,7 @@ class _BoosterOverBlocks(ABC):
     needs: ClassVar[Training] = "rows"
     library: ClassVar[str]
 
-    def __init__(self, blocks: Blocks, reader: Reader, model: Any, size: int, bins: Any, given: Codes) -> None:
+    def __init__(self, blocks: Blocks, reader: Reader, model: Any, size: int, bins: Any, given: Given) -> None:
         self.blocks, self.reader, self.model, self.size = blocks, reader, model, size
         self._bins, self._given = bins, given
         self._booster = self._trained(given)
@@ -52,7 +57,7 @@ class _BoosterOverBlocks(ABC):
         """Fitted on all rows, with the options of the task's learner."""
         reader = reader_of(first, task, features, label)
         model = learners.seeded(learners.final_step(task.learner), task.seed)
-        given = np.concatenate(list(blocks.map(reader.codes, [label])))
+        given = np.concatenate(list(blocks.map(partial(_few_bytes, reader=reader), [label])))
         return cls(blocks, reader, model, task.encoding.size, cls._binned(blocks, reader, model, given), given)
 
     def retrained(self, task: Task, drawn: Codes, rows: npt.NDArray[np.int64], codes: Codes) -> Self:
@@ -72,16 +77,20 @@ class _BoosterOverBlocks(ABC):
 
     @classmethod
     @abstractmethod
-    def _binned(cls, blocks: Blocks, reader: Reader, model: Any, given: Codes) -> Any:
+    def _binned(cls, blocks: Blocks, reader: Reader, model: Any, given: Given) -> Any:
         """All rows, binned."""
 
     @abstractmethod
-    def _trained(self, codes: Codes) -> Any:
+    def _trained(self, codes: Given) -> Any:
         """A booster trained on the bins with these labels."""
 
     @abstractmethod
     def _scores(self, features: npt.NDArray[np.float64]) -> Floats:
         """Raw scores: (n,) of two classes, else (n, K)."""
+
+
+def _few_bytes(block: Block, reader: Reader) -> npt.NDArray[np.int32]:
+    return reader.codes(block).astype(np.int32)
 
 
 class LightGBMOverBlocks(_BoosterOverBlocks):
@@ -98,7 +107,7 @@ class LightGBMOverBlocks(_BoosterOverBlocks):
             raise UnsupportedLearner("for rows in blocks, class_weight of LightGBM is 'balanced' or None: set it so.")
 
     @classmethod
-    def _binned(cls, blocks: Blocks, reader: Reader, model: Any, given: Codes) -> Any:
+    def _binned(cls, blocks: Blocks, reader: Reader, model: Any, given: Given) -> Any:
         import lightgbm
 
         class InBlocks(lightgbm.Sequence):
@@ -133,7 +142,7 @@ class LightGBMOverBlocks(_BoosterOverBlocks):
         options = _lightgbm_options(model, len(reader.code_of))
         return lightgbm.Dataset(InBlocks(), label=given, params=options).construct()
 
-    def _trained(self, codes: Codes) -> Any:
+    def _trained(self, codes: Given) -> Any:
         import lightgbm
 
         self._bins.set_label(codes.astype(np.float32))
@@ -153,7 +162,7 @@ def _lightgbm_options(model: Any, size: int) -> dict[str, Any]:
     return {"verbosity": -1, **options, **({} if size == 2 else {"num_class": size})}
 
 
-def _balanced(codes: Codes, size: int) -> npt.NDArray[np.float32]:
+def _balanced(codes: Given, size: int) -> npt.NDArray[np.float32]:
     """A weight for each row, by which all classes count the same."""
     counts = np.bincount(codes, minlength=size)
     return (len(codes) / (size * np.maximum(counts, 1))).astype(np.float32)[codes]
@@ -175,7 +184,7 @@ class XGBoostOverBlocks(_BoosterOverBlocks):
             )
 
     @classmethod
-    def _binned(cls, blocks: Blocks, reader: Reader, model: Any, given: Codes) -> Any:
+    def _binned(cls, blocks: Blocks, reader: Reader, model: Any, given: Given) -> Any:
         import xgboost
 
         folder = tempfile.mkdtemp(prefix="psi-")
@@ -200,7 +209,7 @@ class XGBoostOverBlocks(_BoosterOverBlocks):
         weakref.finalize(made, shutil.rmtree, folder, ignore_errors=True)
         return made
 
-    def _trained(self, codes: Codes) -> Any:
+    def _trained(self, codes: Given) -> Any:
         import xgboost
 
         self._bins.set_label(codes)
