@@ -15,6 +15,7 @@ import torch
 from sklearn.datasets import load_digits
 from sklearn.feature_extraction.text import HashingVectorizer
 from torch import nn
+from torch.func import functional_call, grad, vmap
 
 from psidebug.datasets import BENCHMARKS
 from psidebug.datasets.sources import VARIABLE
@@ -39,6 +40,7 @@ class NetTask:
     made: Callable[[], nn.Module]
     slices: npt.NDArray[np.bool_]
     """Training rows in which the labels of some classes may be wrong."""
+    epochs: int = EPOCHS
 
     @property
     def classes(self) -> int:
@@ -67,9 +69,9 @@ class NetTask:
         s = torch.ones(len(labels)) if weights is None else torch.from_numpy(weights).float()
         rows = torch.nonzero(s).flatten()
         steps = torch.optim.Adam(net.parameters(), lr=2e-3)
-        rate = torch.optim.lr_scheduler.LinearLR(steps, 1.0, 0.05, EPOCHS)
+        rate = torch.optim.lr_scheduler.LinearLR(steps, 1.0, 0.05, self.epochs)
         area = torch.zeros(len(labels))
-        for _ in range(EPOCHS):
+        for _ in range(self.epochs):
             for part in torch.split(rows[torch.randperm(len(rows))], 64):
                 steps.zero_grad()
                 torch.autograd.backward(nn.functional.cross_entropy(net(X[part]), labels[part]))
@@ -79,12 +81,39 @@ class NetTask:
                 scores = net(X)
                 own = scores.gather(1, labels[:, None])[:, 0]
                 area += own - scores.scatter(1, labels[:, None], -torch.inf).max(dim=1).values
-        return net.eval(), (area / EPOCHS).double().numpy()
+        return net.eval(), (area / self.epochs).double().numpy()
+
+    def scores_after(self, worlds: Codes, seed: int) -> Floats:
+        """Test scores (worlds, rows, K) of nets trained alike but for their labels, all at once: many times quicker.
+
+        Adam treats every number by itself, so each is the net that it would be alone.
+        """
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            net, X, Y = self.made(), torch.from_numpy(self.X_train), torch.from_numpy(worlds)
+            own = {name: each.detach().expand(len(Y), *each.shape).clone() for name, each in net.named_parameters()}
+            steps = torch.optim.Adam(own.values(), lr=2e-3)
+            rate = torch.optim.lr_scheduler.LinearLR(steps, 1.0, 0.05, self.epochs)
+
+            def loss(parameters: dict[str, torch.Tensor], rows: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+                return nn.functional.cross_entropy(functional_call(net, parameters, (rows,)), labels)
+
+            slopes = vmap(grad(loss), in_dims=(0, None, 0))
+            for _ in range(self.epochs):
+                for part in torch.split(torch.randperm(len(X)), 64):
+                    made = slopes(own, X[part], Y[:, part])
+                    for name, each in own.items():
+                        each.grad = made[name]
+                    steps.step()
+                rate.step()
+            asked = vmap(lambda parameters: functional_call(net, parameters, (torch.from_numpy(self.X_test),)))
+            with torch.no_grad():
+                return np.asarray(asked(own).double().numpy())
 
 
 def task_of(name: str, seed: int) -> NetTask:
     """The task of this name, split by the seed."""
-    X, y, made, sizes = _LOADERS[name]()
+    X, y, made, sizes, *epochs = _LOADERS[name]()
     order = np.random.default_rng(seed).permutation(len(y))[: sum(sizes)]
     train, test = order[: sizes[0]], order[sizes[0] :]
     ink = X[train].reshape(len(train), -1).mean(axis=1)  # dark pictures, long texts
@@ -92,7 +121,7 @@ def task_of(name: str, seed: int) -> NetTask:
     for each in np.unique(y):
         own = y[train] == each
         inside[own] = ink[own] > np.median(ink[own])
-    return NetTask(name, X[train], y[train], X[test], y[test], made, inside)
+    return NetTask(name, X[train], y[train], X[test], y[test], made, inside, *epochs)
 
 
 def _mnist() -> tuple[Any, ...]:
@@ -107,16 +136,22 @@ def _mnist() -> tuple[Any, ...]:
     return X, np.frombuffer(labels, np.uint8).astype(np.intp), lambda: _convolutions(2, 576, 10), (5_000, 1_000)
 
 
+def _small_mnist() -> tuple[Any, ...]:
+    """Few rows and a net of 10,000 parameters, so that hundreds of them can be trained."""
+    X, y, *_ = _mnist()
+    return X, y, lambda: _convolutions(2, 288, 10, width=4), (1_500, 400), 20
+
+
 def _digits() -> tuple[Any, ...]:
     X, y = load_digits(return_X_y=True)
     pictures = (X / 16).astype(np.float32).reshape(-1, 1, 8, 8)
     return pictures, y.astype(np.intp), lambda: _convolutions(1, 64, 10), (1_200, 597)
 
 
-def _convolutions(stride: int, flat: int, classes: int) -> nn.Module:
+def _convolutions(stride: int, flat: int, classes: int, width: int = 8) -> nn.Module:
     return nn.Sequential(
-        nn.Conv2d(1, 8, 3, stride=stride), nn.ReLU(), nn.Conv2d(8, 16, 3, stride=2), nn.ReLU(), nn.Flatten(),
-        nn.Linear(flat, 64), nn.ReLU(), nn.Linear(64, classes),
+        nn.Conv2d(1, width, 3, stride=stride), nn.ReLU(), nn.Conv2d(width, 2 * width, 3, stride=2), nn.ReLU(),
+        nn.Flatten(), nn.Linear(flat, 8 * width), nn.ReLU(), nn.Linear(8 * width, classes),
     )  # fmt: skip
 
 
@@ -135,3 +170,6 @@ def _words() -> nn.Module:
 
 _LOADERS: dict[str, Callable[[], tuple[Any, ...]]] = {"mnist": _mnist, "digits": _digits, "reviews": _reviews}
 TASKS = tuple(_LOADERS)
+_LOADERS["small mnist"] = _small_mnist
+FIDELITY = "small mnist"
+"""The task on which the gray boxes are compared with retraining."""

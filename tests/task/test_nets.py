@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import torch
+from sklearn.linear_model import LogisticRegression
 from skorch import NeuralNetClassifier
 from torch import nn
 from torch.utils.data import TensorDataset
@@ -17,6 +18,7 @@ from psidebug.errors import LearnerFailed, LearnerMismatch, PsiError, UnknownOpt
 from psidebug.graybox.logistic.design import DesignMatrix
 from psidebug.graybox.logistic.objective import Quadratic
 from psidebug.graybox.logistic.reading import objective_of
+from psidebug.graybox.neural import LastLayer
 from psidebug.task.learner import final_step, scores
 from psidebug.task.nets import evidence_ridge
 from psidebug.task.task import Task
@@ -179,6 +181,19 @@ def test_the_ridge_is_where_the_evidence_is_greatest() -> None:
     grid = np.exp(np.linspace(-6, 4, 4001))
     evidence = len(h) * np.log(grid) - grid * squares - np.log(h[:, None] + grid).sum(axis=0)
     assert evidence_ridge(h, squares) == pytest.approx(grid[evidence.argmax()], rel=5e-3)
+
+
+@pytest.mark.parametrize("ridge", [20.0, 300.0])
+def test_a_head_trained_to_the_end_has_the_ridge_that_it_was_trained_with(digits: Digits, ridge: float) -> None:
+    """scikit-learn's fit stands still where the gradient of its loss is λθ; so does a net with weight decay."""
+    X, y = digits.X_train.reshape(len(digits.y_train), -1), digits.y_train
+    fitted = LogisticRegression(C=1 / ridge, tol=1e-10, max_iter=5000).fit(X, y)
+    layer = nn.Linear(X.shape[1], len(fitted.classes_), dtype=torch.float64)
+    with torch.no_grad():
+        layer.weight.copy_(torch.from_numpy(fitted.coef_))
+        layer.bias.copy_(torch.from_numpy(fitted.intercept_))
+    task = Task.of(nn.Sequential(layer), X.astype(np.float64), y, X.astype(np.float64), y)
+    assert LastLayer(task).ridge == pytest.approx(ridge, rel=1e-3)
 
 
 def test_the_head_of_two_scores_has_half_the_ridge_on_their_difference(digits: Digits) -> None:

@@ -203,6 +203,15 @@ def evidence_ridge(eigenvalues: Floats, squares: float) -> float:
     return ridge
 
 
+def standing_ridge(gradient: Floats, squares: float) -> float:
+    """λ = |g| / |θ|: the ridge under which parameters θ with this gradient of the loss would stand still.
+
+    A net that was trained to the end with weight decay has its own; one that was stopped early has a gradient left, as
+    if it were held back by that much.
+    """
+    return float(np.linalg.norm(gradient) / np.sqrt(max(squares, 1e-12)))
+
+
 class WholeNet(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """All layers: ``fit`` is the user's own training of a net on the training rows, whose labels alone may differ."""
 

@@ -7,7 +7,7 @@ model has the Hessian
 
 moving label i from y to c pulls by s_i (φ_ic - φ_iy), and one step answers δ = H⁻¹ Σ_i s_i (φ_ic - φ_iy): linear in the
 labels. What is held is H and, for a moment, the φ of some rows; every question is one more pass over the training rows.
-λ is MacKay's, by the eigenvalues of H, unless it is given.
+λ is the larger of MacKay's, by the eigenvalues of H, and |g| / |θ| (:mod:`psidebug.task.nets`), unless it is given.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from psidebug.graybox.neural.gradients import SketchedGradients
 from psidebug.graybox.protocol import Floats, Worlds, solved_once
 from psidebug.margins import by_class, margins_of
 from psidebug.task import learner as learners
-from psidebug.task.nets import Head, evidence_ridge, scores_of
+from psidebug.task.nets import Head, evidence_ridge, scores_of, standing_ridge
 from psidebug.task.task import Task
 
 PROJECTIONS = 2_048
@@ -46,8 +46,11 @@ class AllLayers:
         weights = task.data.sample_weight
         self._weights = np.ones(len(self._given)) if weights is None else weights
         probabilities = softmax(scores_of(activations.layer, activations.transform(self._train)), axis=1)
-        self._eigenvalues, self._axes = np.linalg.eigh(self._curvature(probabilities))
-        self.ridge = evidence_ridge(self._eigenvalues, self._gradients.squares) if ridge is None else ridge
+        curvature, gradient = self._summed(probabilities)
+        self._eigenvalues, self._axes = np.linalg.eigh(curvature)
+        squares = self._gradients.squares
+        own = max(evidence_ridge(self._eigenvalues, squares), standing_ridge(gradient, squares))
+        self.ridge = own if ridge is None else ridge
         """λ."""
         self.actual: Floats = task.margins(task.learner, task.test)
 
@@ -57,17 +60,23 @@ class AllLayers:
         size = self._gradients.size
         return (f"the net is followed to first order, by one step in {size:,} random projections of its gradients",)
 
-    def _curvature(self, probabilities: Floats) -> Floats:
-        """Σ_i s_i Φ_iᵀ (diag p_i - p_i p_iᵀ) Φ_i = Cᵀ C, C = √(s p) (φ_a - Σ_b p_b φ_b)."""
+    def _summed(self, probabilities: Floats) -> tuple[Floats, Floats]:
+        """H without λ, Σ_i s_i Φ_iᵀ (diag p_i - p_i p_iᵀ) Φ_i, and the gradient g = Σ_i s_i Φ_iᵀ (y_i - p_i).
+
+        H = Cᵀ C, C = √(s p) (φ_a - Σ_b p_b φ_b).
+        """
         import torch
 
         total: Any = 0.0
+        gradient = np.zeros(self._gradients.size)
+        missed = (np.eye(self._gradients.classes)[self._given] - probabilities) * self._weights[:, None]
         for rows, phi in self._gradients.of(self._train, np.arange(len(self._given))):
             p = torch.as_tensor(probabilities[rows], device=phi.device, dtype=phi.dtype)[:, :, None]
             weights = torch.as_tensor(self._weights[rows], device=phi.device, dtype=phi.dtype)[:, None, None]
             centred = ((phi - (p * phi).sum(dim=1, keepdim=True)) * (p * weights).sqrt()).flatten(0, 1)
             total = total + (centred.T @ centred).double()
-        return np.asarray(total.cpu().numpy())
+            gradient += np.einsum("nk,nkj->j", missed[rows], phi.double().cpu().numpy())
+        return np.asarray(total.cpu().numpy()), gradient
 
     def _solved(self, pulls: Floats) -> Floats:
         """H⁻¹ of each of these (m, k)."""
