@@ -17,12 +17,19 @@ from psidebug.cli.settings import FlagOnly, PlaceToWrite
 from tests.cli.folder import Ran, fill, psi
 
 DEBUG = ("debug", "train.csv", "test.csv", "--label", "label", "--id", "id")
-FLAG_ONLY = {("debug", "trust_pickle"), ("debug", "cluster"), ("apply", "overwrite"), ("review", "listen")}
+FLAG_ONLY = {
+    ("debug", "trust_pickle"),
+    ("debug", "cluster"),
+    ("apply", "overwrite"),
+    ("new", "overwrite"),
+    ("review", "listen"),
+}
 READ = {("debug", "annotations"), ("debug", "model"), ("debug", "validation"), ("verify", "rows")}
 """Options with paths that are only read."""
 ARGUMENTS = {
     "debug": DEBUG[1:],
     "apply": ("psi-run",),
+    "new": ("train.csv", "test.csv"),
     "review": ("psi-run", "--no-browser"),
     "demo": (),
     "bench": ("speed", "--quick"),
