@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from psidebug.datasets.digits import mislabelled_digits
+from psidebug.errors import OutputError
 from psidebug.review.desk import Desk
 from psidebug.review.security import Visitor
 from tests.browser.reviewing import NARROW, WIDE, Arrive, Reviewer
@@ -211,13 +212,20 @@ def test_what_waits_in_the_browser_is_saved_after_a_restart(chromium: Browser, s
         context.close()
 
 
-def test_two_tabs_of_one_browser_lose_nothing_that_waits(room: Room, arrive: Arrive) -> None:
+def full(*_: object, **__: object) -> None:
+    """The store of a server whose disk is full."""
+    raise OutputError("The disk is full.")
+
+
+def test_two_tabs_of_one_browser_lose_nothing_that_waits(
+    room: Room, arrive: Arrive, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ann = arrive()
     one, two = room.desk.run.order[:2].tolist()
     other = Reviewer(ann.context, f"http://127.0.0.1:{room.talk.port}/")
     for each in (ann, other):
         each.page.wait_for_load_state("networkidle")
-    ann.context.route("**/verdict", lambda route: route.abort())
+    monkeypatch.setattr(Desk, "decide", full)
     ann.press("c")
     expect(ann.page.locator("#saved")).to_contain_text("Not saved: 1 waiting")
     other.press("j")
@@ -226,7 +234,7 @@ def test_two_tabs_of_one_browser_lose_nothing_that_waits(room: Room, arrive: Arr
     expect(other.page.locator("#saved")).to_contain_text("Not saved: 1 waiting")
     for each in (ann, other):
         each.page.close(run_before_unload=False)
-    ann.context.unroute("**/verdict")
+    monkeypatch.undo()
     last = Reviewer(ann.context, f"http://127.0.0.1:{room.talk.port}/")
     last.expect_progress("2 of")
     assert {each: found.action for each, found in room.desk.store.current().items()} == {one: "correct", two: "keep"}
@@ -245,16 +253,18 @@ def test_what_is_not_on_disk_is_not_called_saved(room: Room, arrive: Arrive, mon
     assert len(room.desk.store.log()) == 1
 
 
-def test_a_save_that_fails_says_so_and_is_tried_again(room: Room, arrive: Arrive) -> None:
+def test_a_save_that_fails_says_so_and_is_tried_again(
+    room: Room, arrive: Arrive, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ann = arrive()
     ann.page.on("dialog", lambda dialog: dialog.accept())  # "leave the page?"
-    ann.context.route("**/verdict", lambda route: route.abort())
+    monkeypatch.setattr(Desk, "decide", full)
     ann.press("c")
     expect(ann.page.locator("#saved")).to_contain_text("Not saved: 1 waiting")
     assert room.desk.store.log() == []
     ann.page.reload()
     expect(ann.page.locator("#saved")).to_contain_text("Not saved: 1 waiting")
-    ann.context.unroute("**/verdict")
+    monkeypatch.undo()
     ann.expect_saved()
     ann.expect_progress("1 of")
     assert set(room.desk.store.current()) == {int(room.desk.run.order[0])}
