@@ -5,10 +5,15 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+import pytest
+from lightgbm import LGBMClassifier
 from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import psidebug
+from psidebug.task.learner import refit
+from psidebug.threads import WORTH_THREADS
 
 
 class Watched(GaussianNB):  # type: ignore[misc]
@@ -32,3 +37,26 @@ def test_a_diagnosis_of_few_rows_fits_with_one_thread() -> None:
         assert Watched.threads, "scikit-learn brings OpenMP"
         assert set(Watched.threads) == {1}
         assert {each["num_threads"] for each in threadpool_info() if each["user_api"] == "openmp"} == {2}
+
+
+class Open(LGBMClassifier):  # type: ignore[misc]
+    """Keeps how many threads every fit could have had; LightGBM takes every core if none are named."""
+
+    __module__ = LGBMClassifier.__module__
+    seen: ClassVar[list[int | None]] = []
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Open:
+        Open.seen.append(self.n_jobs)
+        super().fit(X, y, sample_weight)
+        return self
+
+
+@pytest.mark.parametrize(("given", "rows", "fitted"), [(None, 100, 1), (None, WORTH_THREADS, None), (3, 100, 3)])
+def test_a_number_of_threads_that_is_left_open_is_one_for_few_rows(
+    given: int | None, rows: int, fitted: int | None
+) -> None:
+    model = Pipeline([("trees", Open(n_estimators=1, n_jobs=given, verbose=-1))])
+    Open.seen.clear()
+    again = refit(model, np.arange(rows, dtype=float)[:, None], np.arange(rows) % 2, seed=0)
+    assert Open.seen == [fitted]
+    assert again[-1].n_jobs == given, "the learner's options are its own"

@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from psidebug.errors import InvalidWeights, LearnerFailed, LearnerMismatch, NotAClassifier, PsiError
 from psidebug.margins import log_shares
 from psidebug.task.tables import Table, check_finite, column_names
+from psidebug.threads import WORTH_THREADS, open_threads
 
 Classifier = Any  # anything with scikit-learn's fit, predict, get_params
 
@@ -160,17 +161,24 @@ def refit(
 ) -> Classifier:
     """A copy of the classifier, fitted on these labels; its open ``random_state`` are set, so that it can be repeated.
 
+    While it is fitted to few rows, numbers of threads left open (:func:`psidebug.threads.open_threads`) are one.
+
     A learner that draws from numpy's global generator is left to it: Psi neither seeds that generator nor sets its
     state, which belong to the whole process, and cannot repeat such a fit. Give the learner a ``random_state``.
     """
     try:
         again = seeded(model, seed)
+        threads = open_threads(again) if len(labels) < WORTH_THREADS else {}
+        if threads:
+            again.set_params(**dict.fromkeys(threads, 1))
         with warnings.catch_warnings():
             # Of a random_state that is on its way out, which is set here and not by the user.
             warnings.filterwarnings("ignore", message=r".*random_state.*deprecated", category=FutureWarning)
             if quiet:
                 warnings.simplefilter("ignore")
             again.fit(features, labels, **_weights_argument(again, sample_weight))
+        if threads:
+            again.set_params(**threads)
     except Exception as error:
         raise _failed(model, error, features, "X_train", "could not be fitted") from error
     return again

@@ -31,11 +31,11 @@ from psidebug.task.data import Data
 from psidebug.task.labels import Codes
 from psidebug.task.tables import Table, take
 from psidebug.task.task import Task
+from psidebug.threads import thread_options
 from psidebug.training.backends import Backend, Here
 
 Floats = npt.NDArray[np.float64]
 KEPT_BYTES = 2**28
-THREAD_OPTIONS = ("n_jobs", "nthread", "num_threads", "thread_count")
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,6 +203,5 @@ def one_blas_thread() -> AbstractContextManager[object]:
 
 def _one_threaded(task: Task) -> Task:
     """The task with a learner that uses one thread, whatever its options say."""
-    options = task.learner.get_params()
-    threaded = [key for key in options if key.split("__")[-1] in THREAD_OPTIONS and options[key] != 1]
+    threaded = thread_options(task.learner)
     return task.with_options(**dict.fromkeys(threaded, 1)) if threaded else task
