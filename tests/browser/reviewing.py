@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
-from playwright.sync_api import BrowserContext, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 WIDE, NARROW = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
+
+
+def wait_until(page: Page, expression: str) -> None:
+    """Wait until an expression is true in a page.
+
+    Playwright's own ``wait_for_function`` evaluates a text in the page from the second look on, which the page's
+    content security policy forbids.
+    """
+    end = time.monotonic() + 30  # as long as expect waits
+    while not page.evaluate(expression):
+        assert time.monotonic() < end, f"never true: {expression}"
+        page.wait_for_timeout(50)
 
 
 class Reviewer:

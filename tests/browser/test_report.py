@@ -17,6 +17,7 @@ from sklearn.pipeline import make_pipeline
 import psidebug
 from psidebug.datasets.digits import mislabelled_digits
 from tests.browser.conftest import Open, Opened
+from tests.browser.reviewing import wait_until
 from tests.conftest import Planted
 
 PLOTS = ["errors", "curve", "distribution", "confusion"]
@@ -173,7 +174,7 @@ def test_row_ids_are_copied_as_they_are_shown(
     page.fill("#least-wrong", "0.9")
     ids = diagnosis.suspects.query("p_wrong >= 0.9")["row"].tolist()
     page.click("#copy")
-    page.wait_for_function("document.getElementById('shown').textContent.includes('row ids')")
+    wait_until(page, "document.getElementById('shown').textContent.includes('row ids')")
     if clipboard.endswith("older way"):
         assert page.locator("#ids textarea").is_visible()
         assert page.locator("#ids textarea").input_value() == "\n".join(ids)

@@ -14,7 +14,7 @@ from psidebug.datasets.digits import mislabelled_digits
 from psidebug.errors import OutputError
 from psidebug.review.desk import Desk
 from psidebug.review.security import Visitor
-from tests.browser.reviewing import NARROW, WIDE, Arrive, Reviewer
+from tests.browser.reviewing import NARROW, WIDE, Arrive, Reviewer, wait_until
 from tests.review.talking import Room, serving
 
 
@@ -391,9 +391,10 @@ def test_every_key_is_printed_and_every_change_is_announced(room: Room, arrive: 
     ann.press("j")
     expect(page.locator("#live")).to_contain_text("given odd, proposed even")
     # A part of the page that is being replaced has labels for what is no longer there: wait for the new one.
-    page.wait_for_function(
+    wait_until(
+        page,
         """() => [...document.querySelectorAll("button, input:not([type=hidden]), select")]
-            .every((each) => each.textContent.trim() || each.labels?.length || each.ariaLabel)"""
+            .every((each) => each.textContent.trim() || each.labels?.length || each.ariaLabel)""",
     )
 
 

@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from psidebug.review.pages import CARDS
+from tests.browser.access import CONTRAST, tree
 from tests.browser.reviewing import NARROW, Arrive, Reviewer
-from tests.browser.test_review_access import CONTRAST, tree
 from tests.review.talking import Room
 
 

@@ -13,14 +13,14 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 import psidebug
-from tests.browser.reviewing import NARROW, Arrive, Reviewer
+from tests.browser.reviewing import NARROW, Arrive, Reviewer, wait_until
 from tests.review.talking import Room, serving
 
 
 def test_keys_as_fast_as_they_can_be_pressed_each_decide_a_row(room: Room, arrive: Arrive) -> None:
     ann, order = arrive(), room.desk.run.order.tolist()
     ahead = int(ann.page.evaluate("DEPTH"))
-    ann.page.wait_for_function("ahead.size >= DEPTH")
+    wait_until(ann.page, "ahead.size >= DEPTH")
     ann.page.wait_for_load_state("networkidle")
     held: list[Any] = []
     let_go: list[bool] = []  # until then not even an answer comes in between
