@@ -231,6 +231,7 @@ FORGED_INSIDE: dict[str, Callable[[dict[str, Any]], Any]] = {
     "a slice of no class": lambda found: found["slices"][0].update(given=99),
     "more wrong than there are": lambda found: found["correction"]["verified"]["test_before"].update(wrong=10**6),
     "a rate of nothing": lambda found: found["correction"]["verified"]["test_before"].update(wrong=0, of=0),
+    "more rows than can be": lambda found: found["correction"]["verified"]["test_before"].update(of=10**400),
     "a number for a verdict": lambda found: found.update(verdict=3),
     "a number beyond all": lambda found: found["slices"][0].update(z=10**400),
     "a decimal that is none": lambda found: found.update(verdict={"type": "Decimal", "value": "x"}),

@@ -25,6 +25,8 @@ from psidebug.task.annotations import ANNOTATOR, LABEL, ROW
 from psidebug.task.tables import as_table
 
 File = str | PathLike[str]
+MOST_NAMED = 6
+"""Columns that a sentence names; a table may have 100,000."""
 WHOLE = re.compile(r"-?[0-9]{1,18}")
 """A whole number that every reader of numbers takes."""
 
@@ -124,7 +126,9 @@ def inputs_from(
         learnable = set(plan.features)
         features = tuple(name for name in names if name in learnable)
         if not features:
-            why_not = "; ".join(f"{name}, {why}" for name, why in plan.kept)
+            why_not = "; ".join(f"{name}, {why}" for name, why in plan.kept[:MOST_NAMED])
+            if len(plan.kept) > MOST_NAMED:
+                why_not += f"; and {len(plan.kept) - MOST_NAMED:,} more"
             raise LearnerMismatch(f"no column of {parts[0].name} can be learned from: {why_not}.")
         made = learner_for(learner, plan, seed=seed)
         built = (f"{NAMES[learner]}, built for these columns", *plan.sentences())
