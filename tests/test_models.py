@@ -32,7 +32,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
-from sklearn.pipeline import make_pipeline, make_union
+from sklearn.pipeline import Pipeline, make_pipeline, make_union
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 
@@ -213,6 +213,12 @@ def test_a_file_that_would_fill_the_memory_is_not_unpacked(tmp_path: Path, monke
         file.writestr("filler", b"\0" * 2_000_000)
     assert path.stat().st_size < 10_000
     assert "would unpack" in refused(path)
+
+
+def test_a_pipeline_with_a_step_of_nothing_is_no_model(tmp_path: Path) -> None:
+    skops.io.dump(Pipeline([(), ("m", LogisticRegression())]), tmp_path / "m.skops")
+    with pytest.raises(UnreadableModel, match="holds no whole model"):
+        load_model(tmp_path / "m.skops")
 
 
 def test_a_regressor_is_no_classifier(tmp_path: Path) -> None:

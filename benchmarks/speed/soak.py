@@ -64,7 +64,7 @@ class Server:
         return held
 
 
-def review(name: int, talk: Talk, order: list[int], saved: list[int], until: float) -> None:
+def review(name: int, talk: Talk, order: list[int], saved: list[int], until: float, pause: float) -> None:
     """Review row after row; ``saved`` has the numbers of what was called saved."""
     while time.monotonic() < until:
         number = len(saved)
@@ -78,9 +78,10 @@ def review(name: int, talk: Talk, order: list[int], saved: list[int], until: flo
         except (OSError, http.client.HTTPException):
             return  # the server was killed
         saved.append(number)
+        time.sleep(pause)
 
 
-def soak(run: Path, *, minutes: float, kill: float, retraining: bool) -> dict[str, object]:
+def soak(run: Path, *, minutes: float, kill: float, retraining: bool, pause: float) -> dict[str, object]:
     """Let them work; raises AssertionError if a verdict is lost or twice there."""
     order = load_run(run).order.tolist()
     saved: list[list[int]] = [[] for _ in range(REVIEWERS)]
@@ -90,7 +91,7 @@ def soak(run: Path, *, minutes: float, kill: float, retraining: bool) -> dict[st
         talks = [server.browser() for _ in range(REVIEWERS)]
         until = min(time.monotonic() + kill, end)
         workers = [
-            threading.Thread(target=review, args=(name, talk, order, saved[name], until + 5))
+            threading.Thread(target=review, args=(name, talk, order, saved[name], until + 5, pause))
             for name, talk in enumerate(talks)
         ]
         for each in workers:
@@ -128,11 +129,13 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--kill", type=float, default=60.0, help="seconds between kills")
     parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--pause", type=float, default=0.0, help="seconds between the verdicts of one reviewer")
     parser.add_argument("--no-retraining", action="store_true")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         make_run("table", given.rows, Path(folder) / "run")
-        print(soak(Path(folder) / "run", minutes=given.minutes, kill=given.kill, retraining=not given.no_retraining))
+        asked = {"minutes": given.minutes, "kill": given.kill, "pause": given.pause}
+        print(soak(Path(folder) / "run", retraining=not given.no_retraining, **asked))
 
 
 if __name__ == "__main__":

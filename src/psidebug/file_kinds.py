@@ -7,7 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
+import pyarrow.types as kinds
 
 from psidebug.errors import UnreadableTable
 
@@ -26,6 +28,7 @@ DEEPEST = 50
 NOT_BRACKETS = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[^"\[\]{}]+', re.DOTALL)
 """Texts in JSON, and whatever else is no bracket."""
 
+NAME_IS_NO_TEXT = "the name of a column is no text"
 Kind = Literal["parquet", "arrow", "jsonl", "json", "csv"]
 ARRAY = re.compile(rb"\[\s*[{\]]")
 """How an array of records begins, or one of none; a header may begin with a bracket, too."""
@@ -45,7 +48,7 @@ def unpacked(content: bytes) -> bytes:
     if codec is None:
         return content
     stream, found = pa.CompressedInputStream(pa.BufferReader(content), codec), bytearray()
-    while piece := stream.read(PIECE):
+    while (piece := stream.read_buffer(PIECE)).size:  # read() would keep its memory where the file is damaged
         found += piece
         if len(found) > max(LARGEST, MOST_TIMES * len(content)):
             raise UnreadableTable(
@@ -78,15 +81,36 @@ def decimal_mark(text: str, delimiter: str) -> str:
 def typed_table(content: bytes, kind: str) -> Any:
     """The table of an unpacked Parquet or Arrow file, or Arrow stream; pyarrow's errors if it is damaged.
 
-    Every value is checked: an Arrow file says where its texts begin and end, and pyarrow believes it.
+    Every value is checked by :func:`check_values`.
     """
-    if kind == "parquet":
-        table = pq.read_table(pa.BufferReader(content))
-    else:
-        opened = pa.ipc.open_file if content.startswith(ARROW_FILE) else pa.ipc.open_stream
-        table = opened(pa.BufferReader(content)).read_all()
-    table.validate(full=True)
+    try:
+        if kind == "parquet":
+            table = pq.read_table(pa.BufferReader(content))
+        else:
+            opened = pa.ipc.open_file if content.startswith(ARROW_FILE) else pa.ipc.open_stream
+            table = opened(pa.BufferReader(content)).read_all()
+        check_values(table)
+    except UnicodeDecodeError as error:
+        raise pa.ArrowInvalid(NAME_IS_NO_TEXT) from error
     return table
+
+
+def check_values(table: Any) -> None:
+    """Raise pyarrow's error if a table or batch has values that pyarrow believes without a look, and nobody can show.
+
+    An Arrow file says where its texts begin and end; a date is any number of days or microseconds.
+    """
+    table.validate(full=True)
+    for name, column in zip(table.schema.names, table.columns, strict=True):
+        kind = column.type
+        if kinds.is_timestamp(kind) or kinds.is_date(kind):
+            plain = (
+                column.cast(pa.timestamp(kind.unit)) if kinds.is_timestamp(kind) else column
+            )  # any zone may be named
+            try:
+                pc.min_max(plain).as_py()
+            except (OverflowError, ValueError):
+                raise pa.ArrowInvalid(f"column {name!r} has dates beyond the years 1 to 9999") from None
 
 
 def is_nested_too_deep(text: bytes) -> bool:

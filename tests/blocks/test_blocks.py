@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
@@ -184,6 +185,17 @@ class TestWrongFiles:
         pq.write_table(pa.table({"a": pa.array([b"\xff\xfe"] * 9).view(pa.string())}), tmp_path / "a.parquet")
         with pytest.raises(UnreadableTable, match=r"a\.parquet cannot be read to its end"):
             list(parquet_blocks(tmp_path).map(len))
+
+    def test_the_name_of_a_column_that_is_no_text(self, folder: Path) -> None:
+        pq.write_table(pa.table({"qqqq": [1.0], "y": ["no"]}), folder / "2.parquet")
+        content = (folder / "2.parquet").read_bytes()
+        (folder / "2.parquet").write_bytes(content.replace(b"qqqq", b"q\xffqq"))
+        self.refused(folder, UnreadableTable, r"2\.parquet is no whole Parquet file")
+
+    @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
+    def test_a_pipe_is_not_waited_for(self, folder: Path) -> None:
+        os.mkfifo(folder / "2.parquet")
+        self.refused(folder, UnreadableTable, r"2\.parquet is no file")
 
     def test_no_file(self, tmp_path: Path) -> None:
         with pytest.raises(UnreadableTable, match="no file matches"):

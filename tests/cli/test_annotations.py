@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from tests.annotated import crowd
-from tests.cli.folder import psi
+from tests.cli.folder import fill, psi
 
 DEBUG = ("debug", "train.csv", "test.csv", "--label", "label", "--id", "id")
 
@@ -79,3 +79,12 @@ def test_a_bad_file_is_one_sentence_about_it(place: Path, content: str, says: st
     assert ran.code == 2
     assert says in " ".join(ran.err.split())
     assert not (place / "none").exists()
+
+
+@pytest.mark.parametrize("row", ["NaN18", "٣", "--5", "9" * 40])  # ٣ is a 3, in Arabic digits
+def test_a_row_that_is_no_number_where_ids_are_is_one_sentence(tmp_path: Path, row: str) -> None:
+    fill(tmp_path)
+    (tmp_path / "bad.csv").write_text(f"id,annotator,label\n0,ann,yes\n{row},ann,yes\n")
+    ran = psi(*DEBUG, "--annotations", "bad.csv", "-o", "none", folder=tmp_path)
+    assert ran.code == 2
+    assert f"bad.csv has the row {row!r}" in " ".join(ran.err.split())

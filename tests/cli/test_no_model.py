@@ -175,6 +175,12 @@ def blank(X: Any) -> Any:
     return X
 
 
+def headed(header: bytes) -> Any:
+    """An npy file with this header, which numpy reads as Python's text."""
+    content = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(64)
+    return lambda X, folder: (folder / "mine.npy").write_bytes(content)
+
+
 def torn(X: Any, folder: Path) -> None:
     np.save(folder / "mine.npy", X)
     (folder / "mine.npy").write_bytes((folder / "mine.npy").read_bytes()[:500])
@@ -194,6 +200,13 @@ REFUSED: dict[str, tuple[str, Any, str]] = {
     "objects": ("--embeddings", saved(lambda X: X.astype(object)), "holds Python objects, as a pickle"),
     "texts": ("--embeddings", saved(lambda X: X.astype(str)), "Save an array of numbers"),
     "torn": ("--embeddings", torn, "damaged or incomplete"),
+    "a header of brackets": ("--embeddings", headed(b"(" * 3000), "damaged or incomplete"),
+    "a header without an end": ("--probabilities", headed(b"'''{"), "damaged or incomplete"),
+    "true rows": (
+        "--embeddings",
+        headed(b"{'descr': '<f8', 'fortran_order': False, 'shape': (True, 8)}"),
+        "damaged or incomplete",
+    ),
     "huge": ("--embeddings", huge, "damaged or incomplete"),
     "npz": ("--embeddings", lambda X, folder: np.savez(folder / "mine.npz", X), "numpy.save"),
     "a column of words": (

@@ -187,6 +187,7 @@ def test_lists_and_switches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         ("seed = 'many'", "", "'many' is not a valid integer range (set in psi.toml)"),
         ("learner = 'steam'", "", "(set in psi.toml)"),
         ("seed = = 1", "", "psi.toml cannot be read"),
+        ("seed = " + "[" * 5000, "", "psi.toml cannot be read"),
         ("", "PSI_SEED", "(set in PSI_SEED)"),
     ],
 )

@@ -106,6 +106,23 @@ def as_test(path: Path) -> object:
     return inputs.arguments(), inputs.about_test()
 
 
+def as_answers(path: Path) -> object:
+    """As answers of annotators, beside good tables."""
+    good = path.parent / "good.parquet"
+    if not good.exists():
+        good.write_bytes(_parquet())
+    return inputs_from(good, good, None, Roles("label"), annotations=path).arguments()
+
+
+def as_embeddings(path: Path) -> object:
+    """As embeddings and as probabilities, each beside good tables."""
+    good = path.parent / "good.parquet"
+    if not good.exists():
+        good.write_bytes(_parquet())
+    found = inputs_from(good, good, None, Roles("label", learned=False), embeddings=(path, path))
+    return found.arguments(), inputs_from(good, good, None, Roles("label"), probabilities=(path, path)).arguments()
+
+
 def as_blocks(path: Path) -> object:
     """As it reads a pattern of files: the columns checked, rows drawn, every value looked at."""
     blocks = blocks_of(path.parent / "many*.parquet")
@@ -141,6 +158,25 @@ rounds = 2
 """
 
 
+def _npy() -> bytes:
+    written = io.BytesIO()
+    np.save(written, np.full((40, 2), 0.5))
+    return written.getvalue()
+
+
+def header_changed(content: bytes, chance: random.Random) -> bytes:
+    """An npy file with other characters in its header, which numpy reads as Python's text."""
+    changed = bytearray(content)
+    for _ in range(chance.choice((1, 2, 3))):
+        changed[chance.randrange(10, 128)] = chance.choice(b"(){}[]'\",:0123456789-. \n\0OUVMcfiu<>|True")
+    return bytes(changed)
+
+
+def _answers() -> bytes:
+    lines = [f"{row},{who},{'yes' if (row + who) % 3 else 'no'}" for row in range(40) for who in range(2)]
+    return "\n".join(["row,annotator,label", *lines]).encode()
+
+
 def _packed(codec: str) -> bytes:
     packed = pa.BufferOutputStream()
     with pa.CompressedOutputStream(packed, codec) as stream:
@@ -162,6 +198,8 @@ TABLES: dict[str, Callable[[], Kind]] = {
     "zstd": lambda: Kind("t.csv.zst", _packed("zstd"), as_training),
     "bz2": lambda: Kind("t.csv.bz2", _packed("bz2"), as_training),
     "lz4": lambda: Kind("t.csv.lz4", _packed("lz4"), as_training),
+    "npy": lambda: Kind("e.npy", _npy(), as_embeddings, (bytes_changed, header_changed)),
+    "answers": lambda: Kind("answers.csv", _answers(), as_answers),
     "picture": lambda: Kind("p.png", PNG, as_picture),
     "settings": lambda: Kind("psi.toml", TOML, as_settings),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import tracemalloc
 from collections.abc import Callable
 from datetime import date, datetime
 from decimal import Decimal
@@ -17,6 +18,7 @@ import pyarrow.parquet
 import pytest
 
 from psidebug.errors import UnreadableTable
+from psidebug.file_kinds import PIECE
 from psidebug.intake import read_table
 
 TABLE = pa.table(
@@ -194,6 +196,39 @@ def test_texts_of_typed_files_are_utf8(tmp_path: Path) -> None:
     pa.parquet.write_table(pa.table({"city": column}), tmp_path / "t")
     with pytest.raises(UnreadableTable, match="is damaged or incomplete"):
         read_table(tmp_path / "t").to_pylist()
+
+
+@pytest.mark.parametrize("kind", ["parquet", "feather", "stream"])
+def test_the_name_of_a_column_is_text(tmp_path: Path, kind: str) -> None:
+    WRITERS[kind](TABLE.rename_columns(["n", "x", "day", "qqqq"]), tmp_path / "t")
+    content = (tmp_path / "t").read_bytes()
+    assert content.count(b"qqqq") > 0
+    (tmp_path / "t").write_bytes(content.replace(b"qqqq", b"q\xffqq"))
+    with pytest.raises(UnreadableTable, match="is damaged or incomplete"):
+        read_table(tmp_path / "t")
+
+
+@pytest.mark.parametrize("kind", ["parquet", "feather", "stream"])
+@pytest.mark.parametrize("dates", [pa.timestamp("us"), pa.timestamp("ms", "Europe/Oslo"), pa.date32()], ids=str)
+def test_dates_that_no_calendar_has_are_refused(tmp_path: Path, kind: str, dates: pa.DataType) -> None:
+    far = pa.array(
+        [0, 2**31 - 5 if dates == pa.date32() else 2**60], pa.int32() if dates == pa.date32() else pa.int64()
+    )
+    WRITERS[kind](pa.table({"n": [1, 2], "day": far.view(dates)}), tmp_path / "t")
+    with pytest.raises(UnreadableTable, match="column 'day' has dates beyond the years 1 to 9999"):
+        read_table(tmp_path / "t")
+
+
+def test_damaged_packed_files_leave_no_memory_behind(tmp_path: Path) -> None:
+    (tmp_path / "t").write_bytes(gzip.compress(b"n\n" + b"1\n" * 4000)[:40])
+
+    tracemalloc.start()
+    for _ in range(4):
+        with pytest.raises(UnreadableTable, match="damaged or incomplete"):
+            read_table(tmp_path / "t")
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert held < PIECE
 
 
 @pytest.mark.parametrize(

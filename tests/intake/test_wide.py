@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from psidebug.errors import LearnerMismatch
 from psidebug.intake import Roles, inputs_from
 
 
@@ -25,3 +26,14 @@ def test_eight_thousand_columns_are_read_in_seconds(tmp_path: Path, cell: str) -
     inputs.arguments()
     assert time.process_time() - begun < 12
     assert len(inputs.features) == 8000
+
+
+def test_a_sentence_names_a_few_columns(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(
+        ",".join([*(f"c{place}" for place in range(500)), "label"])
+        + "\n"
+        + ("1," * 500 + "a\n" + "1," * 500 + "b\n") * 9
+    )
+    with pytest.raises(LearnerMismatch, match="and 494 more") as caught:
+        inputs_from(tmp_path / "t.csv", tmp_path / "t.csv", None, Roles("label"))
+    assert len(str(caught.value)) < 400

@@ -166,6 +166,16 @@ def test_a_schema_that_fails_half_way_leaves_no_tables(tmp_path: Path, monkeypat
     again.close()
 
 
+def test_a_store_of_names_with_line_breaks_is_told_in_one_line(tmp_path: Path) -> None:
+    open_store(tmp_path).close()
+    with contextlib.closing(sqlite3.connect(tmp_path / STORE_FILE)) as forged, forged:
+        forged.execute("PRAGMA writable_schema = ON")
+        forged.execute("UPDATE sqlite_master SET name = 'a' || char(10) || 'b', sql = 'x' WHERE name = 'events'")
+    with pytest.raises(UnreadableRun) as caught:
+        open_store(tmp_path)
+    assert "malformed database schema (a b)" in str(caught.value)
+
+
 def test_words_that_are_no_verdicts_are_refused(tmp_path: Path) -> None:
     with open_store(tmp_path) as store:
         with pytest.raises(UnknownOption, match="unknown verdict 'burn'"):

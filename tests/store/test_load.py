@@ -10,14 +10,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from scipy.sparse import csr_matrix
+from sklearn.linear_model import LogisticRegression
 
 import psidebug
 from psidebug.errors import UnreadableRun
 from psidebug.store import load_run
 from psidebug.store.manifest import read_run_file
+from tests.conftest import planted_rows
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -227,6 +231,7 @@ FORGED_INSIDE: dict[str, Callable[[dict[str, Any]], Any]] = {
     "a slice of no class": lambda found: found["slices"][0].update(given=99),
     "more wrong than there are": lambda found: found["correction"]["verified"]["test_before"].update(wrong=10**6),
     "a rate of nothing": lambda found: found["correction"]["verified"]["test_before"].update(wrong=0, of=0),
+    "more rows than can be": lambda found: found["correction"]["verified"]["test_before"].update(of=10**400),
     "a number for a verdict": lambda found: found.update(verdict=3),
     "a number beyond all": lambda found: found["slices"][0].update(z=10**400),
     "a decimal that is none": lambda found: found.update(verdict={"type": "Decimal", "value": "x"}),
@@ -253,6 +258,26 @@ def test_rows_without_their_form_are_damage(path: Path) -> None:
     change(path, lambda record: record["data"].update(forms={}))
     with pytest.raises(UnreadableRun, match="is damaged"):
         _ = load_run(path).data
+
+
+def test_names_of_no_type_are_damage(tmp_path: Path) -> None:
+    rows = planted_rows()
+    sets = (pd.DataFrame(rows.X_train), rows.y_train, pd.DataFrame(rows.X_test), rows.y_test)
+    psidebug.debug(LogisticRegression(), *sets, effort="rank", rng=0).save(tmp_path / "run")
+    change(tmp_path / "run", lambda record: record["data"]["forms"]["train"].update(names=[]))
+    with pytest.raises(UnreadableRun, match="is damaged"):
+        _ = load_run(tmp_path / "run").data
+
+
+def test_no_memory_is_taken_for_rows_that_are_only_said_to_be_there(tmp_path: Path) -> None:
+    rows = planted_rows()
+    sets = (csr_matrix(rows.X_train), rows.y_train, csr_matrix(rows.X_test), rows.y_test)
+    psidebug.debug(LogisticRegression(), *sets, effort="rank", rng=0).save(tmp_path / "run")
+    change(
+        tmp_path / "run", lambda record: record["data"]["forms"]["train"].update(shape=[10**13, rows.X_train.shape[1]])
+    )
+    with pytest.raises(UnreadableRun, match="is damaged"):
+        _ = load_run(tmp_path / "run").data
 
 
 @pytest.mark.parametrize("value", [{}, {"learner": 3}, {"train": [], "test": "", "rows": "", "learner": ""}], ids=str)

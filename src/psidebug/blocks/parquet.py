@@ -19,6 +19,7 @@ from psidebug.blocks.block import ROWS, Block, cut
 from psidebug.blocks.blocks import Blocks
 from psidebug.blocks.ordered import in_order
 from psidebug.errors import ShapeMismatch, UnreadableTable, UnsupportedFeatures, first_line
+from psidebug.file_kinds import NAME_IS_NO_TEXT, check_values
 
 T = TypeVar("T")
 READ_AT_ONCE = 2**26
@@ -74,7 +75,7 @@ class ParquetBlocks(Blocks):
                 with pq.ParquetFile(path, buffer_size=READ_AT_ONCE // 16, pre_buffer=False) as file:
                     for group in range(footer.num_row_groups):
                         for batch in file.iter_batches(ROWS, row_groups=[group], columns=names, use_threads=False):
-                            batch.validate(full=True)  # texts may be none
+                            check_values(batch)
                             yield batch.select(names)
                         stored = footer.row_group(group)
                         self.bytes_read += sum(stored.column(place).total_compressed_size for place in places)
@@ -104,12 +105,14 @@ def parquet_blocks(where: Any, *, workers: int = 1, seen: Callable[[int], None] 
 
 
 def _footer(path: Path) -> Any:
+    if path.exists() and not path.is_file():  # a pipe would be waited for
+        raise UnreadableTable(f"{path.name} is no file: take it out of the folder, or narrow the pattern.")
     try:
         footer = pq.read_metadata(path)
-    except (OSError, pa.ArrowException) as error:
-        raise UnreadableTable(
-            f"{path.name} is no whole Parquet file: {first_line(error)}. Write or copy it again."
-        ) from error
+        _ = footer.schema.names
+    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
+        what = NAME_IS_NO_TEXT if isinstance(error, UnicodeDecodeError) else first_line(error)
+        raise UnreadableTable(f"{path.name} is no whole Parquet file: {what}. Write or copy it again.") from error
     if footer.num_rows == 0:
         raise UnsupportedFeatures(f"{path.name} has no rows: take it out, or write its rows.")
     return footer

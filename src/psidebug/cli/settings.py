@@ -129,7 +129,7 @@ def _file() -> tuple[Mapping[str, Any], str]:
             content: Any = tomllib.loads(Path(name).read_text(encoding="utf-8"))
         except FileNotFoundError:
             continue
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             if path:
                 continue  # another tool's file
             raise InputError(f"{name} cannot be read: {error}. Repair or remove it.") from None

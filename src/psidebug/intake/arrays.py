@@ -101,13 +101,13 @@ def _numbers(path: Path) -> Any:
         return read_table(path)
     try:
         array = np.lib.format.read_array(BytesIO(content), allow_pickle=False)
-    except ValueError as error:
+    except (
+        Exception
+    ) as error:  # the header is read as Python's text: brackets and names in it fail in ways of their own
         if "allow_pickle" in str(error) or "Object arrays" in str(error):
             raise UnreadableTable(
                 f"{path} holds Python objects, as a pickle, which can run code. Save an array of numbers."
             ) from None
-        raise UnreadableTable(f"{path} is damaged or incomplete. Save it again by numpy.save.") from None
-    except (EOFError, MemoryError, OverflowError):
         raise UnreadableTable(f"{path} is damaged or incomplete. Save it again by numpy.save.") from None
     if array.dtype.kind not in "fiu":
         raise UnsupportedFeatures(f"{path} holds an array of {array.dtype}. Save an array of numbers.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from psidebug.errors import InvalidAnnotations, LearnerMismatch
+from psidebug.errors import InvalidAnnotations, LearnerMismatch, UnknownRow
 from psidebug.intake.arrays import embeddings_of, probabilities_of
 from psidebug.intake.mixed import NAMES, learner_for
 from psidebug.intake.plan import Plan, plan_for
@@ -24,6 +25,10 @@ from psidebug.task.annotations import ANNOTATOR, LABEL, ROW
 from psidebug.task.tables import as_table
 
 File = str | PathLike[str]
+MOST_NAMED = 6
+"""Columns that a sentence names; a table may have 100,000."""
+WHOLE = re.compile(r"-?[0-9]{1,18}")
+"""A whole number that every reader of numbers takes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +126,9 @@ def inputs_from(
         learnable = set(plan.features)
         features = tuple(name for name in names if name in learnable)
         if not features:
-            why_not = "; ".join(f"{name}, {why}" for name, why in plan.kept)
+            why_not = "; ".join(f"{name}, {why}" for name, why in plan.kept[:MOST_NAMED])
+            if len(plan.kept) > MOST_NAMED:
+                why_not += f"; and {len(plan.kept) - MOST_NAMED:,} more"
             raise LearnerMismatch(f"no column of {parts[0].name} can be learned from: {why_not}.")
         made = learner_for(learner, plan, seed=seed)
         built = (f"{NAMES[learner]}, built for these columns", *plan.sentences())
@@ -183,7 +190,7 @@ def _answers(path: File, roles: Roles, train: Part, encoding: str | None) -> Any
             f"{path} has a column {ANNOTATOR!r} but none that names the row: call it {known[0]!r}, with the ids of the "
             f"training rows{'' if roles.id else ', or their positions from 0'}."
         )
-    columns = {} if own is None else {ROW: _ids(table[own].to_pylist(), ids)}
+    columns = {} if own is None else {ROW: _ids(table[own].to_pylist(), ids, path)}
     if ANNOTATOR in names and answer is not None:
         columns |= {ANNOTATOR: table[ANNOTATOR].to_pylist(), LABEL: _like(table[answer], labels)}
     else:
@@ -191,11 +198,15 @@ def _answers(path: File, roles: Roles, train: Part, encoding: str | None) -> Any
     return pa.table(columns)
 
 
-def _ids(values: list[Any], ids: Sequence[Any] | None) -> list[Any]:
+def _ids(values: list[Any], ids: Sequence[Any] | None, path: File) -> list[Any]:
     """As numbers where those of the training file are; positions where it has none."""
     if ids is not None and not isinstance(ids[0], int):
         return values
-    return [int(each) if isinstance(each, str) and each.lstrip("-").isdigit() else each for each in values]
+    odd = next((each for each in values if isinstance(each, str) and not WHOLE.fullmatch(each)), None)
+    if odd is not None:
+        what = "its positions count from 0" if ids is None else f"ids are whole numbers, such as {ids[0]}"
+        raise UnknownRow(f"{path} has the row {odd!r}, which is none of the training table: {what}.")
+    return [int(each) if isinstance(each, str) else each for each in values]
 
 
 def _like(column: Any, labels: Sequence[Any]) -> list[Any]:

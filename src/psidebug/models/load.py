@@ -68,4 +68,6 @@ def _checked(model: Any, file: Path) -> Any:
         check_classifier(model)
     except NotAClassifier as error:
         raise NotAClassifier(f"{file}: {error}") from None
+    except Exception as error:  # its library is asked what it is, and trips over options that cannot be
+        raise UnreadableModel(f"{file} holds no whole model: {first_line(error)}. {SAVE_AS}.") from None
     return model

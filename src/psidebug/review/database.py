@@ -202,4 +202,5 @@ def _told(error: Exception, path: Path) -> PsiError:
         return UnreadableRun(f"{path} is damaged ({error!s:.100}). Move it away to start over.")
     if isinstance(error, sqlite3.OperationalError):
         return OutputError(f"cannot open the verdict store {path}: {error}. Choose a writable directory.")
-    return UnreadableRun(f"{path} is damaged ({error}). Move it away to start over; keep it to read it by hand.")
+    said = " ".join(str(error).split())[:200]  # names and commands of the file, in as many lines as they have there
+    return UnreadableRun(f"{path} is damaged ({said}). Move it away to start over; keep it to read it by hand.")

@@ -61,6 +61,10 @@ def load_run(path: str | PathLike[str]) -> Run:
         return Run(files, found, spec_of(files.record["spec"], stated, found.labels.given))
 
 
+OF_FORGED_VALUES = (ArithmeticError, AttributeError, LookupError, NotImplementedError, TypeError, ValueError)
+"""What Python, numpy and pandas raise of a part that has another type or form."""
+
+
 @contextmanager
 def _told_as_damage(path: Path) -> Iterator[None]:
     """Report a part of ``run.json`` that is missing, or of a wrong type, as damage."""
@@ -68,7 +72,7 @@ def _told_as_damage(path: Path) -> Iterator[None]:
         yield
     except PsiError:
         raise
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, pa.ArrowException) as error:
+    except (*OF_FORGED_VALUES, pa.ArrowException) as error:
         raise UnreadableRun(
             f"{path / RUN_FILE} is damaged, or not of this run ({type(error).__name__}). Save the run again."
         ) from error
@@ -283,26 +287,34 @@ class RunFiles:
         labels, validation = self.table("labels"), None
         if self.has("validation"):
             codes = self._codes(self.table("validation_labels"), "label")
-            validation = LabelledSet(self._features("validation"), codes)
+            validation = LabelledSet(self._features("validation", len(codes)), codes)
         known = "known" in labels.column_names
+        rows, tests = len(found.labels.given), len(found.predictions.labels)
+        parts = {"metadata": rows, "test_metadata": tests, "opinion": rows, "test_opinion": tests}
+        given: dict[str, Any] = {
+            name: self._features(name, count) if self.has(name) else None for name, count in parts.items()
+        }
         return Data(
             encoding=self.encoding,
-            train=LabelledSet(self._features("train"), found.labels.given),
-            test=LabelledSet(self._features("test"), found.predictions.labels),
+            train=LabelledSet(self._features("train", rows), found.labels.given),
+            test=LabelledSet(self._features("test", tests), found.predictions.labels),
             validation=validation,
             rows=found.labels.rows,
-            metadata=self._features("metadata") if self.has("metadata") else None,
+            metadata=given["metadata"],
             given_labels=self._given_labels(self._codes(labels, "came") if known else found.labels.given),
             sample_weight=numbers_in(labels, "weight") if "weight" in labels.column_names else None,
             known=flags_in(labels, "known") if known else None,
             came=self._codes(labels, "came") if known else None,
             annotations=None if found.annotators is None else found.annotators.answers,
-            opinion=OutOfFold(*map(self._features, ("opinion", "test_opinion"))) if self.has("opinion") else None,
-            test_metadata=self._features("test_metadata") if self.has("test_metadata") else None,
+            opinion=OutOfFold(given["opinion"], given["test_opinion"]) if self.has("opinion") else None,
+            test_metadata=given["test_metadata"],
         )
 
-    def _features(self, name: str) -> Any:
-        return restored(self.table(name), self.record["data"]["forms"][name])
+    def _features(self, name: str, count: int) -> Any:
+        form = self.record["data"]["forms"][name]
+        if form["kind"] == "sparse" and form["shape"][0] != count:  # before memory is taken for so many rows
+            raise ValueError(f"{name} has other rows")
+        return restored(self.table(name), form)
 
     def _given_labels(self, came: Codes) -> Any:
         """The labels as they were given."""

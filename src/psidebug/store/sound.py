@@ -115,7 +115,7 @@ def _check_effect(effect: Verification) -> None:
 
 def _check_rates(rates: Iterable[ErrorRate | None]) -> None:
     for rate in rates:
-        _check(rate is None or 0 <= rate.wrong <= rate.of > 0, "an error rate is none")
+        _check(rate is None or (0 <= rate.wrong <= rate.of and 0 < rate.of < 2**63), "an error rate is none")
 
 
 def _check_change(change: Any, rows: int, tests: int, classes: int) -> None:

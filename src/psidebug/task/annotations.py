@@ -133,7 +133,7 @@ def _code_of(encoding: Encoding, where: str) -> Any:
 
 
 def _positions(ids: Sequence[Any], places: dict[Hashable, int]) -> Rows:
-    missing = [row for row in ids if row not in places]
+    missing = [row for row in ids if not isinstance(row, Hashable) or row not in places]  # a list is no id
     if missing:
         known = ", ".join(map(repr, list(places)[:3]))
         raise UnknownRow(
