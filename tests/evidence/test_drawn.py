@@ -106,6 +106,29 @@ def test_rows_that_were_not_drawn_are_judged_by_models_that_never_saw_them(monke
     assert not np.allclose(beliefs[0].posterior[outside], beliefs[1].posterior[outside])
 
 
+def test_wide_rows_are_judged_in_smaller_blocks_with_the_same_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y, X_test, y_test, _ = parcels(3, "scattered", rows=1_500)
+    task = Task.of(learner(LogisticRegression()), X, y, X_test, y_test)
+    drawn = drawn_rows(task.data, 500)
+    part = task.drawn(drawn)
+    found = compete(Contest.of(part, Predictors.of(part, Trainer(part))), None, lambda *_: None)[:1]
+    asked: list[int] = []
+    judged = drawing._judge
+
+    def counted(hypotheses: Any, extended: Any, rows: Any, *others: Any) -> None:
+        asked.append(len(rows))
+        judged(hypotheses, extended, rows, *others)
+
+    monkeypatch.setattr(drawing, "_judge", counted)
+    whole = of_all(found, drawn, task, None)[0]
+    monkeypatch.setattr(drawing, "BLOCK_NUMBERS", 300 * X.shape[1])
+    parts = of_all(found, drawn, task, None)[0]
+    assert asked[0] == 1_500 - len(drawn)
+    assert len(asked) > 3
+    assert max(asked[1:]) <= 300
+    np.testing.assert_allclose(whole.posterior, parts.posterior, atol=1e-9)
+
+
 def test_rows_are_drawn_the_same_in_any_order_and_rare_classes_are_all_in() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(2_000, 3)), rng.integers(0, 2, 2_000)

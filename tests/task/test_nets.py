@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,13 +12,21 @@ import torch
 from sklearn.linear_model import LogisticRegression
 from skorch import NeuralNetClassifier
 from torch import nn
-from torch.utils.data import TensorDataset
+from torch.utils.data import DataLoader, IterableDataset, TensorDataset
 
-from psidebug.errors import LearnerFailed, LearnerMismatch, PsiError, UnknownOption, UnsupportedLearner
+from psidebug.errors import (
+    LearnerFailed,
+    LearnerMismatch,
+    PsiError,
+    UnknownOption,
+    UnsupportedFeatures,
+    UnsupportedLearner,
+)
 from psidebug.graybox.logistic.design import DesignMatrix
 from psidebug.graybox.logistic.objective import Quadratic
 from psidebug.graybox.logistic.reading import objective_of
 from psidebug.graybox.neural import LastLayer
+from psidebug.graybox.neural.gradients import SketchedGradients
 from psidebug.task.learner import final_step, scores
 from psidebug.task.nets import evidence_ridge
 from psidebug.task.task import Task
@@ -114,6 +122,83 @@ def test_token_ids_and_their_mask_reach_the_net_as_they_came() -> None:
     margins = task.margins(task.learner, task.test)[:, 0]
     right = np.where(y[50:] == 1, 1.0, -1.0)
     np.testing.assert_allclose(margins, right * (said[:, 1] - said[:, 0]).double().numpy(), atol=1e-5)
+
+
+class OfTokens(Classifier):
+    """As GPT-2 classifies: its head is asked about every token, the last one that is no padding has the say.
+
+    And as nets of transformers do, it looks at the values of the mask to choose its way.
+    """
+
+    def forward(self, input_ids: Any, attention_mask: Any = None, labels: Any = None) -> SimpleNamespace:
+        states = self.words(input_ids).cumsum(dim=1)
+        scores = self.classifier(states if attention_mask.all() else states * attention_mask[:, :, None])
+        last = (attention_mask * torch.arange(input_ids.shape[1])).argmax(dim=1)
+        return SimpleNamespace(logits=scores[torch.arange(len(last)), last], loss=None)
+
+
+def of_tokens() -> tuple[Task, OfTokens, npt.NDArray[np.float64]]:
+    """90 rows of seven tokens, the last ones padding in half of them; and the net's own scores of the test rows."""
+    rng = np.random.default_rng(0)
+    ids, mask = rng.integers(0, 50, (90, 7)), np.ones((90, 7), dtype=np.int64)
+    mask[::2, 4:] = 0
+    y = rng.integers(0, 2, 90)
+    torch.manual_seed(0)
+    net = OfTokens()
+    rows = [{"input_ids": ids[s], "attention_mask": mask[s]} for s in (slice(0, 60), slice(60, 90))]
+    with torch.no_grad():
+        said = net(**{name: torch.from_numpy(values) for name, values in rows[1].items()}).logits
+    return Task.of(net, rows[0], y[:60], rows[1], y[60:]), net, said.double().numpy()
+
+
+def test_a_head_that_is_asked_about_every_token_is_that_of_the_last_one() -> None:
+    task, _, said = of_tokens()
+    right = np.where(task.test.codes == 1, 1.0, -1.0)
+    np.testing.assert_allclose(
+        task.margins(task.learner, task.test)[:, 0], right * (said[:, 1] - said[:, 0]), atol=1e-5
+    )
+
+
+def test_gradients_of_a_net_that_looks_at_values_are_taken_row_by_row() -> None:
+    task, net, _ = of_tokens()
+    activations = task.learner.steps[0][1]
+    gradients = SketchedGradients(activations, 2, size=10**6, seed=0)
+    ((rows, phi),) = gradients.of(task.test.features, np.arange(5))
+    for row in rows:
+        positional, named = activations.shape.batch(task.test.features[row : row + 1], net)
+        for place in (0, 1):
+            score = net(*positional, **named).logits[0, place]
+            slopes = torch.autograd.grad(score, list(net.parameters()))
+            np.testing.assert_allclose(phi[row, place], torch.cat([each.flatten() for each in slopes]), atol=1e-6)
+
+
+class Stream(IterableDataset):  # type: ignore[type-arg]
+    def __iter__(self) -> Any:
+        return iter(())
+
+
+class Splits(dict[str, Any]):
+    """What Psi sees of Hugging Face's dictionary of splits."""
+
+    column_names: ClassVar = {"train": ["input_ids"]}
+
+    def with_format(self, kind: str) -> Splits:
+        return self
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        (Splits(train=Arrow({})), "splits train: give one of them"),
+        (DataLoader(TensorDataset(torch.zeros(3, 7))), r"loader\.dataset"),
+        (Stream(), "one order only"),
+        (Arrow({"input_ids": np.array([[1, 2], [3]], dtype=object), "label": np.zeros(2)}), "input_ids in X_train dif"),
+        (Arrow({"text": np.array(["a", "b"])}), "none of them numbers"),
+    ],
+)
+def test_rows_that_a_net_cannot_be_given_are_refused_in_a_sentence(rows: Any, says: str) -> None:
+    with pytest.raises(UnsupportedFeatures, match=says):
+        Task.of(Classifier(), rows, [0, 1, 0], rows, [0, 1, 0])
 
 
 def test_the_net_is_left_as_it_was(digits: Digits) -> None:

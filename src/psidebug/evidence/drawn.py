@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import prod
 
 import numpy as np
 
@@ -31,8 +32,8 @@ MOST_LOOKED_AT = 20_000
 of the rows have is there 200 times."""
 RARE = 0.01
 """Part of the drawn rows up to which all rows of a class are among them."""
-BLOCK = 50_000
-"""Rows that are looked at together."""
+BLOCK, BLOCK_NUMBERS = 50_000, 2**22
+"""Rows that are looked at together, and numbers in them: predictors scale and copy what they look at."""
 
 
 def drawn_rows(data: Data, count: int, seed: int = 0) -> Rows:
@@ -57,7 +58,8 @@ def of_all(hypotheses: Sequence[Hypothesis], drawn: Rows, task: Task, stated: Fl
     others = np.ones(len(task.train), dtype=bool)
     others[drawn] = False
     extended = [_extended(each, drawn, task, labels) for each in hypotheses]
-    for rows in np.array_split(np.flatnonzero(others), -(-int(others.sum()) // BLOCK)):
+    block = max(1, min(BLOCK, BLOCK_NUMBERS // max(1, prod(task.train.features.shape[1:]))))
+    for rows in np.array_split(np.flatnonzero(others), -(-int(others.sum()) // block)):
         _judge(hypotheses, extended, rows, task, labels, stated)
     return tuple(extended)
 

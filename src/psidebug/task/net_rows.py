@@ -75,6 +75,7 @@ class NetRows:
 
 def net_rows(features: Any, module: Any, *, name: str) -> NetRows:
     """From arrays, tensors, tables, texts, a mapping of arrays, a torch Dataset or a Hugging Face dataset."""
+    _refuse_streams(features, name)
     if hasattr(features, "column_names") and hasattr(features, "with_format"):  # Hugging Face
         return _of_columns(features.with_format("numpy")[:], module, name)
     if isinstance(features, Mapping):
@@ -87,6 +88,21 @@ def net_rows(features: Any, module: Any, *, name: str) -> NetRows:
     if array is None or array.ndim < 2:
         return NetRows(as_table(features, name=name), RowShape())
     return _flattened([(None, array)], name)
+
+
+def _refuse_streams(features: Any, name: str) -> None:
+    """Refuse what holds rows but does not give them by number."""
+    kind = type(features).__name__
+    if isinstance(features, Mapping) and hasattr(features, "column_names"):
+        splits = ", ".join(map(str, features))
+        raise UnsupportedFeatures(f"{name} is a {kind} of the splits {splits}: give one of them.")
+    if hasattr(features, "dataset") and hasattr(features, "batch_size"):
+        raise UnsupportedFeatures(f"{name} is a {kind}: give its dataset, in the order of the labels (loader.dataset).")
+    if hasattr(features, "__iter__") and not hasattr(features, "__len__"):
+        raise UnsupportedFeatures(
+            f"{name} is a {kind}, which can be read in one order only. Give rows that have numbers: an array, a list, "
+            f"or a dataset with a length."
+        )
 
 
 def _is_dataset(features: Any) -> bool:
@@ -119,8 +135,12 @@ def _of_columns(columns: Mapping[str, Any], module: Any, name: str) -> NetRows:
     anything = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters.values())
     taken: list[tuple[str | None, npt.NDArray[Any]]] = []
     for key, values in columns.items():
-        if key not in LABEL_COLUMNS and (anything or key in parameters) and (array := _array(values)) is not None:
+        if key in LABEL_COLUMNS or not (anything or key in parameters):
+            continue
+        if (array := _array(values)) is not None:
             taken.append((key, array))
+        elif key in parameters and _is_ragged(values):
+            raise UnsupportedFeatures(f"the rows of {key} in {name} differ in length: pad or cut them to one.")
     if not taken:
         raise UnsupportedFeatures(
             f"{name} has the columns {', '.join(map(str, columns))}, none of them numbers that the net takes "
@@ -138,6 +158,11 @@ def _flattened(taken: list[tuple[str | None, npt.NDArray[Any]]], name: str) -> N
     inputs = tuple(Input(key, tuple(array.shape[1:]), array.dtype) for key, array in taken)
     flat = [array.reshape(len(array), -1) for _, array in taken]
     return NetRows(as_table(flat[0] if len(flat) == 1 else np.concatenate(flat, axis=1), name=name), RowShape(inputs))
+
+
+def _is_ragged(values: Any) -> bool:
+    """Whether each row holds numbers, but not equally many."""
+    return any(not isinstance(each, str) and hasattr(each, "__len__") for each in values)
 
 
 def _stacked(rows: list[Any], name: str) -> npt.NDArray[Any]:

@@ -82,14 +82,26 @@ def last_linear(module: Any, shape: RowShape, rows: Table) -> Any:
     finally:
         for hook in hooks:
             hook.remove()
-    if called and called[-1][1].shape == scores.shape:
+    if called:
         layer, out = called[-1]
-        if any(_alike(form(out), scores) for form in _FORMS):
+        out = of_one_token(out, out, scores)
+        if out.shape == scores.shape and any(_alike(form(out), scores) for form in _FORMS):
             return layer
     raise UnsupportedLearner(
         f"the scores of {type(module).__name__} do not come from a last torch.nn.Linear, once for each row. Give a "
         f"net that ends in one (a softmax after it may stay), or its embeddings as a table."
     )
+
+
+def of_one_token(values: Any, out: Any, scores: Any) -> Any:
+    """``values`` (rows, tokens, d) of a layer that is asked about every token, where its ``out`` are the net's scores.
+
+    So GPT-2 and its like classify: by the last token that is no padding. Of a layer asked once for each row: as given.
+    """
+    if out.ndim != 3 or scores.ndim != 2 or out.shape[0] != scores.shape[0] or out.shape[2] != scores.shape[1]:
+        return values
+    place = (out - scores[:, None]).abs().sum(dim=2).argmin(dim=1)
+    return values.gather(1, place[:, None, None].expand(-1, 1, values.shape[2]))[:, 0]
 
 
 def _alike(left: Any, right: Any) -> bool:
@@ -142,17 +154,17 @@ class Activations(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         caught: list[Any] = []
 
-        def catch(_: Any, given: tuple[Any, ...]) -> None:
-            caught[:] = [given[0].detach()]
+        def catch(_: Any, given: tuple[Any, ...], out: Any) -> None:
+            caught[:] = [given[0].detach(), out.detach()]
 
-        hook = self.layer.register_forward_pre_hook(catch)
+        hook = self.layer.register_forward_hook(catch)
         made: list[Floats] = []
         try:
             with evaluating(self.module):
                 for start in range(0, X.shape[0], BATCH):
                     positional, named = self.shape.batch(X[start : start + BATCH], self.module)
-                    self.module(*positional, **named)
-                    made.append(caught[0].to(torch.float64).cpu().numpy())
+                    scores = outputs_of(self.module(*positional, **named))
+                    made.append(of_one_token(caught[0], caught[1], scores).to(torch.float64).cpu().numpy())
         finally:
             hook.remove()
         return np.concatenate(made)

@@ -42,6 +42,7 @@ class SketchedGradients:
         self._kind = torch.float64 if own.dtype == torch.float64 else torch.float32
         self._place, self._sign = place.to(own.device), sign.to(own.device, self._kind)
         self.classes, self.size = classes, min(size, self._count)
+        self._together = True
 
     @property
     def squares(self) -> float:
@@ -61,7 +62,7 @@ class SketchedGradients:
 
     def _sketched(self, positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
         import torch
-        from torch.func import functional_call, grad, vmap
+        from torch.func import functional_call
 
         def score(parameters: dict[str, Any], given: tuple[Any, ...], keywords: dict[str, Any], place: int) -> Any:
             alone, named_alone = (
@@ -71,17 +72,47 @@ class SketchedGradients:
             caught: list[Any] = []
             hook = self._layer.register_forward_hook(lambda _, __, out: caught.append(out))
             try:
-                functional_call(self._net, parameters, alone, named_alone)
+                answer = functional_call(self._net, parameters, alone, named_alone)
             finally:
                 hook.remove()
-            return outputs_of(caught[-1])[0, place]  # the linear layer's, before any softmax
+            out = caught[-1]  # the linear layer's, before any softmax; of a layer of tokens, the net's
+            return outputs_of(answer if out.ndim == 3 else out)[0, place]
 
         outputs = self._layer.weight.shape[0]
         rows = (positional[0] if positional else next(iter(named.values()))).shape[0]
         made = torch.zeros(rows, self.classes, self.size, device=self._sign.device, dtype=self._kind)
         for place in range(outputs):
             with torch.enable_grad():
-                slopes = vmap(grad(score), in_dims=(None, 0, 0, None))(self._parameters, positional, named, place)
+                slopes = self._slopes(score, positional, named, place, rows)
             flat = torch.cat([slopes[name].flatten(1) for name in self._parameters], dim=1).to(self._kind) * self._sign
             made[:, place + self.classes - outputs].index_add_(1, self._place, flat)
         return made
+
+    def _slopes(
+        self, score: Any, positional: tuple[Any, ...], named: dict[str, Any], place: int, rows: int
+    ) -> dict[str, Any]:
+        """∇_θ f_place of every row: together, or one by one in a net that looks at values to decide what it does."""
+        import torch
+        from torch.func import grad, vmap
+
+        if self._together:
+            try:
+                made: dict[str, Any] = vmap(grad(score), in_dims=(None, 0, 0, None))(
+                    self._parameters, positional, named, place
+                )
+            except RuntimeError as error:  # vmap cannot follow "if mask.all()"
+                if "vmap" not in str(error):
+                    raise
+                self._together = False
+            else:
+                return made
+        slopes = [
+            grad(score)(
+                self._parameters,
+                tuple(each[row] for each in positional),
+                {key: each[row] for key, each in named.items()},
+                place,
+            )
+            for row in range(rows)
+        ]
+        return {name: torch.stack([each[name] for each in slopes]) for name in self._parameters}
