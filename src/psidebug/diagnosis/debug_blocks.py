@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
@@ -29,6 +30,7 @@ from psidebug.spec import Effort, Spec
 from psidebug.store import check_run_place, save_run
 from psidebug.store.manifest import ALL_LABELS, RUN_FILE
 from psidebug.task import learner as learners
+from psidebug.task.data import Whole
 from psidebug.task.task import Task
 from psidebug.threads import few_threads
 from psidebug.timings import Tick
@@ -149,8 +151,10 @@ def _named(features: Any, columns: Sequence[str], name: str) -> pa.Table:
 def _of_drawn(
     model: Any, large: Large, first: FirstReading, spec: Spec, again: str, tick: Tick
 ) -> tuple[Findings, Session]:
-    """The diagnosis of the drawn rows, in memory."""
+    """The diagnosis of the drawn rows, in memory; it draws from them as from all."""
     rows = np.asarray(first.drawn.column("row").to_numpy())
     labels = first.drawn.column(large.label).to_pylist()
     task = Task.of(model, first.drawn.select(list(large.features)), labels, rows=rows, seed=spec.seed, **large.sets)
+    whole = Whole(rows, np.array([first.counts[each] for each in task.encoding.classes]))
+    task = replace(task, data=replace(task.data, part_of=whole))
     return find(task, spec, origin_of(task, again), tick, keep_rules=True)[0]

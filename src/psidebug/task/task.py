@@ -152,6 +152,7 @@ class Task:
             sample_weight=None,
             known=None,
             came=None,
+            part_of=None,
         )
         other = replace(self, data=data, part_of=part_of)
         vars(other)["seen"] = vars(other)["seen_in_every_world"] = self.seen.of_block(train.features)
