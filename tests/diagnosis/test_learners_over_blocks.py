@@ -19,6 +19,7 @@ from sklearn.preprocessing import StandardScaler
 
 import psidebug
 from psidebug.blocks import ROWS, ArrayBlocks, Blocks
+from psidebug.diagnosis.block_columns import Columns
 from psidebug.diagnosis.debug_blocks import debug_blocks
 from psidebug.diagnosis.first_reading import read_first
 from psidebug.diagnosis.learner_over_blocks import LearnerOverBlocks, kind_for
@@ -50,11 +51,12 @@ def matrix(table: pa.Table) -> npt.NDArray[np.float64]:
 
 def over_blocks(model: Any, blocks: Blocks, test: pa.Table) -> tuple[LearnerOverBlocks, Task]:
     """Trained on all rows, and the task of some."""
-    first = read_first(blocks, "y", NAMES, 0, complete=True)
+    columns = Columns("y", tuple(NAMES))
+    first = read_first(blocks, columns, 0, complete=True)
     drawn = first.drawn.slice(0, 500)
     y = [drawn.column("y").to_pylist(), test.column("y").to_pylist()]
     task = Task.of(model, drawn.select(NAMES), y[0], test.select(NAMES), y[1], rows=drawn.column("row").to_numpy())
-    return kind_for(model).of(blocks, first, task, NAMES, "y"), task
+    return kind_for(model).of(blocks, first, task, columns), task
 
 
 def flipped(codes: npt.NDArray[Any], classes: int) -> npt.NDArray[Any]:

@@ -28,6 +28,8 @@ class Blocks(ABC):
     """Who reads the rows."""
     offers: ClassVar[tuple[Training, ...]] = ("sums", "turns", "rows")
     """What learners may be trained by."""
+    paths: Sequence[Path] = ()
+    """The files that they are read from, if they are."""
     readings: int = 0
     """How often all rows were read so far."""
     bytes_read: int = 0

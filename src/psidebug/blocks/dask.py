@@ -66,7 +66,7 @@ class DaskBlocks(Blocks):
     def of_files(cls, files: ParquetBlocks, client: Any) -> DaskBlocks:
         """The rows of Parquet files that all workers see, a partition for each row group: footers tell their sizes."""
         made = cls.__new__(cls)
-        made._client, made.schema = client, files.schema
+        made._client, made.schema, made.paths = client, files.schema, files.paths
         groups = list(files.row_groups())
         made._partitions = [partial(_of_file, path, group) for path, group, _ in groups]
         made._parts = parts_of([rows for *_, rows in groups])

@@ -11,7 +11,7 @@ import shutil
 import tempfile
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from psidebug.blocks import ROWS, Block, Blocks, Training
+from psidebug.diagnosis.block_columns import Columns
 from psidebug.diagnosis.block_reader import Reader, as_numbers, reader_of
 from psidebug.diagnosis.first_reading import FirstReading
 from psidebug.errors import UnsupportedLearner
@@ -32,6 +33,7 @@ from psidebug.task.task import Task
 
 Given = npt.NDArray[np.int32]
 """The codes of all labels."""
+Weights = npt.NDArray[np.float32]
 
 
 class _BoosterOverBlocks(ABC):
@@ -42,9 +44,11 @@ class _BoosterOverBlocks(ABC):
     needs: ClassVar[Training] = "rows"
     library: ClassVar[str]
 
-    def __init__(self, blocks: Blocks, reader: Reader, model: Any, size: int, bins: Any, given: Given) -> None:
+    def __init__(
+        self, blocks: Blocks, reader: Reader, model: Any, size: int, bins: Any, given: Given, weights: Weights | None
+    ) -> None:
         self.blocks, self.reader, self.model, self.size = blocks, reader, model, size
-        self._bins, self._given = bins, given
+        self._bins, self._given, self._weights = bins, given, weights
         self._booster = self._trained(given)
 
     @classmethod
@@ -53,18 +57,21 @@ class _BoosterOverBlocks(ABC):
         return type(final).__module__.split(".")[0] == cls.library
 
     @classmethod
-    def of(cls, blocks: Blocks, first: FirstReading, task: Task, features: Sequence[str], label: str) -> Self:
+    def of(cls, blocks: Blocks, first: FirstReading, task: Task, columns: Columns) -> Self:
         """Fitted on all rows, with the options of the task's learner."""
-        reader = reader_of(first, task, features, label)
+        reader = reader_of(first, task, columns)
         model = learners.seeded(learners.final_step(task.learner), task.seed)
-        given = np.concatenate(list(blocks.map(partial(_few_bytes, reader=reader), [label])))
-        return cls(blocks, reader, model, task.encoding.size, cls._binned(blocks, reader, model, given), given)
+        own = [columns.label] if columns.weight is None else [columns.label, columns.weight]
+        codes, weights = zip(*blocks.map(partial(_few_bytes, reader=reader), own), strict=True)
+        given, weighed = np.concatenate(codes), None if columns.weight is None else np.concatenate(weights)
+        bins = cls._binned(blocks, reader, model, given)
+        return cls(blocks, reader, model, task.encoding.size, bins, given, weighed)
 
     def retrained(self, task: Task, drawn: Codes, rows: npt.NDArray[np.int64], codes: Codes) -> Self:
         """With these labels of these rows, on the same bins."""
         labels = self._given.copy()
         labels[rows] = codes
-        return type(self)(self.blocks, self.reader, self.model, self.size, self._bins, labels)
+        return type(self)(self.blocks, self.reader, self.model, self.size, self._bins, labels, self._weights)
 
     def margins(self, on: LabelledSet) -> Floats:
         """m_tr (points, K-1) on rows in memory."""
@@ -89,8 +96,9 @@ class _BoosterOverBlocks(ABC):
         """Raw scores: (n,) of two classes, else (n, K)."""
 
 
-def _few_bytes(block: Block, reader: Reader) -> npt.NDArray[np.int32]:
-    return reader.codes(block).astype(np.int32)
+def _few_bytes(block: Block, reader: Reader) -> tuple[Given, Weights | None]:
+    weights = None if reader.weight is None else reader.weights(block).astype(np.float32)
+    return reader.codes(block).astype(np.int32), weights
 
 
 class LightGBMOverBlocks(_BoosterOverBlocks):
@@ -146,8 +154,9 @@ class LightGBMOverBlocks(_BoosterOverBlocks):
         import lightgbm
 
         self._bins.set_label(codes.astype(np.float32))
-        if self.model.class_weight == "balanced":
-            self._bins.set_weight(_balanced(codes, self.size))
+        if self.model.class_weight == "balanced" or self._weights is not None:
+            balanced = self.model.class_weight == "balanced"
+            self._bins.set_weight(_balanced(codes, self.size) if balanced else self._weights)
         return lightgbm.train(_lightgbm_options(self.model, self.size), self._bins, self.model.n_estimators)
 
     def _scores(self, features: npt.NDArray[np.float64]) -> Floats:
@@ -199,7 +208,8 @@ class XGBoostOverBlocks(_BoosterOverBlocks):
             def next(self, input_data: Any) -> bool:
                 block = next(self._left, None)
                 if block is not None:
-                    input_data(data=reader.dense(block), label=reader.codes(block))
+                    weight = None if reader.weight is None else reader.weights(block)
+                    input_data(data=reader.dense(block), label=reader.codes(block), weight=weight)
                 return block is not None
 
             def reset(self) -> None:

@@ -59,7 +59,11 @@ def repaired_rows(task: Task, tick: Tick) -> Repaired:
     while len(done.causes) < MOST_ACCEPTED:
         told_already = {(each.cause, each.column) for each in done.causes}
         changed = {each.column for each in done.causes if each.column is not None}
-        new = [each for each in claims_of(done.task.data, changed, task.seed) if (each.cause, each.column) not in told_already]
+        new = [
+            each
+            for each in claims_of(done.task.data, changed, task.seed)
+            if (each.cause, each.column) not in told_already
+        ]
         if not new:
             break
         tick("causes", len(done.causes), 0)
