@@ -19,7 +19,7 @@ from psidebug.diagnosis.block_reader import takes_numbers_alone
 from psidebug.diagnosis.diagnosis import Diagnosis
 from psidebug.diagnosis.find import find
 from psidebug.diagnosis.first_reading import FirstReading, check_labelled, read_first
-from psidebug.diagnosis.learner_over_blocks import check_trained_by, check_weighted, kind_for
+from psidebug.diagnosis.learner_over_blocks import check_weighted, kind_for, trained_by
 from psidebug.diagnosis.over_blocks import over_blocks
 from psidebug.diagnosis.session import Session
 from psidebug.diagnosis.told_of_blocks import Large, told_of_all, told_of_drawn
@@ -74,8 +74,8 @@ def debug_blocks(
     ``again`` is what to give as ``rng`` to repeat it. The run is written to ``run``, or else to a directory among the
     system's temporary ones, and loaded from there.
     """
-    kind = kind_for(model)
-    if effort == "rank" and not kind.ranks_all:
+    ranks_all = kind_for(model).ranks_all
+    if effort == "rank" and not ranks_all:
         raise UnknownOption(
             f"effort='rank' is PS of every label, which over blocks LogisticRegression has and "
             f"{type(learners.final_step(model)).__name__} has not: leave it out."
@@ -87,7 +87,7 @@ def debug_blocks(
     rows, label = with_labels(rows, label)
     tick("reading", 0, 1)
     blocks = blocks_of(rows, workers=workers, seen=_bytes_told(tick))
-    check_trained_by(model, blocks)
+    kind = trained_by(model, blocks)
     columns = Columns.of(blocks, label, features, ids, weight, metadata)
     check_labelled(blocks, label)
     check_weighted(model, weight)

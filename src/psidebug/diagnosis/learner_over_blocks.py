@@ -23,6 +23,7 @@ from psidebug.diagnosis.block_columns import Columns
 from psidebug.diagnosis.block_learner import LogisticOverBlocks
 from psidebug.diagnosis.block_partial_fit import PartialFitOverBlocks
 from psidebug.diagnosis.block_reader import Reader
+from psidebug.diagnosis.boosters_on_dask import LightGBMOnDask, XGBoostOnDask
 from psidebug.diagnosis.first_reading import FirstReading
 from psidebug.errors import UnsupportedLearner
 from psidebug.graybox.logistic.over_blocks import Rows
@@ -80,6 +81,8 @@ KINDS: tuple[type[LearnerOverBlocks], ...] = (
     LogisticOverBlocks,
     LightGBMOverBlocks,
     XGBoostOverBlocks,
+    LightGBMOnDask,
+    XGBoostOnDask,
     PartialFitOverBlocks,
 )
 
@@ -98,13 +101,14 @@ def kind_for(model: Any) -> type[LearnerOverBlocks]:
     return found
 
 
-def check_trained_by(model: Any, blocks: Blocks) -> None:
-    """Refuse a learner that whoever has the rows cannot train."""
-    if kind_for(model).needs in blocks.offers:
-        return
-    others = "LogisticRegression, or one with partial_fit" if "turns" in blocks.offers else "LogisticRegression"
+def trained_by(model: Any, blocks: Blocks) -> type[LearnerOverBlocks]:
+    """Who trains it on these rows; a learner that whoever has them cannot train is refused."""
+    final = final_step(model)
+    for each in KINDS:
+        if each.takes(final) and each.needs in blocks.offers:
+            return each
     raise UnsupportedLearner(
-        f"{blocks.called} cannot train {type(final_step(model)).__name__} here: give scikit-learn's {others}, or write "
+        f"{blocks.called} cannot train {type(final).__name__} here: give scikit-learn's LogisticRegression, or write "
         f"the rows to Parquet files and give these."
     )
 
