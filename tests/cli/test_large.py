@@ -62,7 +62,36 @@ def test_the_planted_cause_is_told_and_every_label_written(large: tuple[Path, Ra
     right = people(ROWS, 0, wrong=True)[1]
     given, repaired = (np.array(labels.column(name).to_pylist()) for name in ("given", "repaired"))
     assert (repaired != right).sum() < 0.5 * (given != right).sum()
+    assert "psi apply run -o fixed" in said
     assert (folder / "run" / ALL_LABELS).stat().st_mode & 0o077 == 0
+
+
+def test_the_files_are_written_with_corrected_labels_and_nothing_else_changed(large: tuple[Path, Ran]) -> None:
+    folder, _ = large
+    ran = psi("apply", "run", "-o", "fixed", folder=folder)
+    assert ran.code == 0, ran.err
+    labels, done = pq.read_table(folder / "run" / ALL_LABELS), 0
+    for name in ("0.parquet", "1.parquet"):
+        before, after = (pq.read_table(folder / place / name) for place in ("train", "fixed"))
+        wanted = labels.column("repaired").slice(done, len(before))
+        assert after.equals(before.set_column(before.column_names.index("label"), "label", wanted))
+        assert after.schema.equals(before.schema, check_metadata=True)
+        done += len(before)
+    changed = (np.array(labels["given"].to_pylist()) != np.array(labels["repaired"].to_pylist())).sum()
+    assert f"{changed:,} of {ROWS:,} labels corrected" in ran.err + ran.out
+    assert changed > 100
+    again = psi("apply", "run", "-o", "first", "--top", "3", "--json", folder=folder)
+    assert json.loads(again.out)["corrected"] == 3
+    lost = pq.read_table(folder / "train" / "1.parquet").slice(1)
+    whole = (folder / "train" / "1.parquet").read_bytes()
+    try:
+        pq.write_table(lost, folder / "train" / "1.parquet")
+        refused = psi("apply", "run", "-o", "never", folder=folder)
+    finally:
+        (folder / "train" / "1.parquet").write_bytes(whole)
+    assert refused.code == 2
+    assert "1.parquet has other labels than the run was made from" in " ".join(refused.err.split())
+    assert not (folder / "never").exists()
 
 
 def test_the_run_can_be_shown(large: tuple[Path, Ran]) -> None:
@@ -78,9 +107,11 @@ def test_the_run_can_be_shown(large: tuple[Path, Ran]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("apply", "run", "-o", "fixed.parquet"), "the repaired label of every row is in run/labels_of_all.parquet"),
+        (("apply", "run", "-o", "test.parquet"), "test.parquet is there already: name a new folder"),
+        (("apply", "run", "-o", "never", "--trace"), "--trace is not for a run of rows in blocks"),
         (("debug", "train", "test.parquet", "--label", "label", "--learner", "forest"), "use --learner logistic"),
-        (("debug", "train", "test.parquet", "--label", "label", "--id", "x0"), "--id is not for rows that are read"),
+        (("debug", "train", "test.parquet", "--label", "label", "--id", "none"), "there is no column 'none'"),
+        (("debug", "train", "test.parquet", "--label", "label", "--text", "city"), "--text is not for rows that are"),
         (("debug", "train", "test.parquet", "--label", "none"), "there is no column 'none'"),
         (("debug", "test.parquet", "test.parquet", "--label", "label", "--workers", "2"), "give a folder of Parquet"),
         (("debug", "train", "test.parquet", "--label", "label", "--cluster", "nowhere:x"), "no Dask scheduler answers"),

@@ -22,7 +22,10 @@ from psidebug.store.manifest import ALL_LABELS
 from tests.blocks.block_findings import NAMES
 from tests.blocks.kinds import dask_frame, in_parts, spark_frame
 
-pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas"),
+    pytest.mark.filterwarnings("ignore:The inplace keyword"),  # Dask, in threads, about pandas 3.1
+]
 SIZES = [ROWS - 40, 100, 777]
 """Two blocks, and as many rows as are all diagnosed: nothing is drawn, so an array has the same findings."""
 KINDS = [

@@ -19,14 +19,16 @@ from sklearn.preprocessing import StandardScaler
 
 import psidebug
 from psidebug.blocks import ROWS, ArrayBlocks, Blocks
+from psidebug.diagnosis.block_columns import Columns
+from psidebug.diagnosis.boosters_on_dask import LightGBMOnDask, XGBoostOnDask
 from psidebug.diagnosis.debug_blocks import debug_blocks
 from psidebug.diagnosis.first_reading import read_first
-from psidebug.diagnosis.learner_over_blocks import LearnerOverBlocks, kind_for
+from psidebug.diagnosis.learner_over_blocks import LearnerOverBlocks, kind_for, trained_by
 from psidebug.errors import LearnerFailed, PsiError, UnknownOption, UnsupportedLearner
 from psidebug.margins import margins_of
 from psidebug.store.manifest import ALL_LABELS
 from psidebug.task.task import Task
-from tests.blocks.kinds import dask_blocks, dask_frame, spark_frame
+from tests.blocks.kinds import dask_blocks, spark_frame
 
 pytestmark = pytest.mark.filterwarnings("ignore:Maximum number of iteration reached")
 COUNT, TESTED = 2 * ROWS + 500, 300
@@ -50,11 +52,12 @@ def matrix(table: pa.Table) -> npt.NDArray[np.float64]:
 
 def over_blocks(model: Any, blocks: Blocks, test: pa.Table) -> tuple[LearnerOverBlocks, Task]:
     """Trained on all rows, and the task of some."""
-    first = read_first(blocks, "y", NAMES, 0, complete=True)
+    columns = Columns("y", tuple(NAMES))
+    first = read_first(blocks, columns, 0, complete=True)
     drawn = first.drawn.slice(0, 500)
     y = [drawn.column("y").to_pylist(), test.column("y").to_pylist()]
     task = Task.of(model, drawn.select(NAMES), y[0], test.select(NAMES), y[1], rows=drawn.column("row").to_numpy())
-    return kind_for(model).of(blocks, first, task, NAMES, "y"), task
+    return trained_by(model, blocks).of(blocks, first, task, columns), task
 
 
 def flipped(codes: npt.NDArray[Any], classes: int) -> npt.NDArray[Any]:
@@ -198,17 +201,24 @@ def test_ranking_alone_needs_a_gray_box_over_blocks(tmp_path: Path) -> None:
         debug_blocks(MultinomialNB(), ArrayBlocks(train), "y", test.select(NAMES), ["p"], effort="rank")
 
 
-def test_boosters_are_not_trained_by_dask(tmp_path: Path) -> None:
+def test_a_booster_is_trained_where_the_rows_are() -> None:
+    """Without a cluster they are in this process; on one the library has a program of its own."""
     train, test = rows()
-    with pytest.raises(UnsupportedLearner, match="Dask cannot train LGBMClassifier here"):
-        psidebug.debug(
-            lightgbm.LGBMClassifier(), dask_frame(train.slice(0, 99), [99]), "y", test.select(NAMES), ["p"] * TESTED
-        )
+    model = lightgbm.LGBMClassifier(n_estimators=8, n_jobs=1, verbose=-1)
+    blocks = dask_blocks(train, [ROWS + 3, COUNT - ROWS - 3])
+    learner, task = over_blocks(model, blocks, test)
+    own = model.fit(matrix(train), train.column("y").to_pylist())
+    scores = np.log(own.predict_proba(matrix(test)))
+    np.testing.assert_allclose(learner.margins(task.test), margins_of(scores, task.test.codes), atol=2e-5)
+    blocks.client = object()  # type: ignore[attr-defined]
+    assert trained_by(model, blocks) is LightGBMOnDask
+    assert trained_by(xgboost.XGBClassifier(), blocks) is XGBoostOnDask
 
 
 @pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
 def test_spark_trains_no_learner_that_goes_from_block_to_block(spark: Any) -> None:
     train, test = rows()
-    with pytest.raises(UnsupportedLearner, match="Spark cannot train MultinomialNB here"):
-        psidebug.debug(MultinomialNB(), spark_frame(spark, train.slice(0, 99), [99]), "y", test.select(NAMES), ["p"])
+    for model in (MultinomialNB(), lightgbm.LGBMClassifier()):
+        with pytest.raises(UnsupportedLearner, match=f"Spark cannot train {type(model).__name__} here"):
+            psidebug.debug(model, spark_frame(spark, train.slice(0, 99), [99]), "y", test.select(NAMES), ["p"])

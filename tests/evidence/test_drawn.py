@@ -142,6 +142,17 @@ def test_rows_are_drawn_the_same_in_any_order_and_rare_classes_are_all_in() -> N
     assert 600 <= len(drawn) <= 605
 
 
+def test_a_part_of_the_rows_is_drawn_from_as_all_are() -> None:
+    """Also where a class is rare in the part alone; over blocks rows come as such a part."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(2_000, 3)), rng.integers(0, 2, 2_000)
+    y[:20] = 2
+    data = Task.of(GaussianNB(), X, y, X[:300], y[:300]).data
+    part = drawn_rows(data, 600, seed=3)
+    again = data.drawn(part)
+    assert set(part[drawn_rows(again, 200, seed=3)].tolist()) == set(drawn_rows(data, 200, seed=3).tolist())
+
+
 def test_labels_that_a_person_has_settled_stay_in_rows_that_were_not_weighed(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y, X_test, y_test, bad = parcels(4, "scattered", rows=1_600)
     monkeypatch.setattr(drawing, "MOST_WEIGHED", 700)

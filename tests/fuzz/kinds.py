@@ -22,7 +22,8 @@ import pyarrow.parquet as pq
 
 from psidebug.blocks import blocks_of, drawn
 from psidebug.cli.settings import settings_of
-from psidebug.diagnosis.first_reading import check_columns
+from psidebug.diagnosis.block_columns import Columns
+from psidebug.diagnosis.first_reading import check_labelled
 from psidebug.intake import Roles, inputs_from
 from psidebug.models import load_model
 from psidebug.report.pictures import picture_of_file
@@ -126,7 +127,8 @@ def as_embeddings(path: Path) -> object:
 def as_blocks(path: Path) -> object:
     """As it reads a pattern of files: the columns checked, rows drawn, every value looked at."""
     blocks = blocks_of(path.parent / "many*.parquet")
-    check_columns(blocks, "label", [name for name in blocks.schema.names if name != "label"])
+    Columns.of(blocks, "label")
+    check_labelled(blocks, "label")
     return drawn(blocks, 30, 0).to_pylist(), list(blocks.map(lambda block: block.table.to_pylist()))
 
 

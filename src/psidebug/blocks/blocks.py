@@ -15,8 +15,9 @@ from psidebug.blocks.tree import Node, merged
 from psidebug.errors import OutputError, UnsupportedFeatures
 
 T = TypeVar("T")
-Training = Literal["sums", "turns", "rows"]
-"""By sums over blocks, by one block after the other, or by rows that come to this process."""
+Training = Literal["sums", "turns", "rows", "cluster"]
+"""By sums over blocks, by one block after the other, by rows that come to this process, or by a library's own program
+on the cluster that has the rows."""
 
 
 class Blocks(ABC):
@@ -26,8 +27,10 @@ class Blocks(ABC):
     """Names and types of the columns."""
     called: ClassVar[str] = "this process"
     """Who reads the rows."""
-    offers: ClassVar[tuple[Training, ...]] = ("sums", "turns", "rows")
+    offers: tuple[Training, ...] = ("sums", "turns", "rows")
     """What learners may be trained by."""
+    paths: Sequence[Path] = ()
+    """The files that they are read from, if they are."""
     readings: int = 0
     """How often all rows were read so far."""
     bytes_read: int = 0

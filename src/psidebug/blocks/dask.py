@@ -16,11 +16,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from psidebug.blocks.block import Block, cut
-from psidebug.blocks.blocks import Blocks
+from psidebug.blocks.blocks import Blocks, Training
 from psidebug.blocks.parquet import ParquetBlocks
 from psidebug.blocks.parts import Part, mapped_run, merged_run, parts_of, schema_of_parts, written_run
 from psidebug.blocks.tree import Node, merged, nodes_of
@@ -45,12 +46,11 @@ class DaskBlocks(Blocks):
     """
 
     called = "Dask"
-    offers = ("sums", "turns")
 
     def __init__(self, frame: Any, client: Any = None) -> None:
         import dask
 
-        self._client = client
+        self.client = client or _current_client()
         frames = [dask.delayed(_table)(each) for each in frame.to_delayed(optimize_graph=True)]
         self._partitions: list[Partition] = [partial(_of_frame, each) for each in frames]
         try:
@@ -66,11 +66,16 @@ class DaskBlocks(Blocks):
     def of_files(cls, files: ParquetBlocks, client: Any) -> DaskBlocks:
         """The rows of Parquet files that all workers see, a partition for each row group: footers tell their sizes."""
         made = cls.__new__(cls)
-        made._client, made.schema = client, files.schema
+        made.client, made.schema, made.paths = client, files.schema, files.paths
         groups = list(files.row_groups())
         made._partitions = [partial(_of_file, path, group) for path, group, _ in groups]
         made._parts = parts_of([rows for *_, rows in groups])
         return made
+
+    @property
+    def offers(self) -> tuple[Training, ...]:  # type: ignore[override]
+        """Without a cluster the rows are in this process."""
+        return ("sums", "turns", "rows" if self.client is None else "cluster")
 
     def __len__(self) -> int:
         return self._parts[-1].total
@@ -109,9 +114,22 @@ class DaskBlocks(Blocks):
         self.bytes_read += size
         return cast("T", value)
 
+    def arrays(self, function: Callable[[Block], Any], columns: Sequence[str] | None = None) -> list[tuple[Any, int]]:
+        """For each partition in which blocks begin the task of an array, with the ``function`` of all their rows.
+
+        And how many rows these are. It is for libraries that train on a cluster: the arrays stay there.
+        """
+        import dask
+
+        once = dask.delayed(function, traverse=False)
+        return [
+            (dask.delayed(_array)(once, part, tables), part.stop + part.needed - part.first)
+            for part, tables in self._tables(columns)
+        ]
+
     def check_place(self, folder: Path) -> None:
         """Refuse a folder that some worker does not see."""
-        run = getattr(self._client or _current_client(), "run", None)
+        run = getattr(self.client, "run", None)
         if run is not None and not all(run(_is_folder, str(folder)).values()):
             raise OutputError(
                 f"not all workers of the Dask cluster see {folder}, where they are to write: name a run in a folder "
@@ -158,8 +176,8 @@ class DaskBlocks(Blocks):
 
         with warnings.catch_warnings():  # a rule of some megabytes is meant to travel
             warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
-            if self._client is not None:
-                return list(self._client.gather(self._client.compute(tasks)))
+            if self.client is not None:
+                return list(self.client.gather(self.client.compute(tasks)))
             return list(dask.compute(*tasks))
 
 
@@ -221,6 +239,10 @@ def _head(table: pa.Table, count: int, schema: pa.Schema) -> pa.Table:
 
 def _done(work: Work, part: Part, tables: list[pa.Table]) -> Answer:
     return work(cut(tables, first=part.first)), sum(int(table.nbytes) for table in tables)
+
+
+def _array(function: Callable[[Block], Any], part: Part, tables: list[pa.Table]) -> Any:
+    return np.concatenate([function(block) for block in cut(tables, first=part.first)])
 
 
 def _folded(

@@ -35,7 +35,7 @@ class ParquetBlocks(Blocks):
     def __init__(
         self, paths: Sequence[str | Path], *, workers: int = 1, seen: Callable[[int], None] | None = None
     ) -> None:
-        self.paths = [Path(path) for path in paths]
+        self.paths: Sequence[Path] = [Path(path) for path in paths]
         self._workers, self.seen = workers, seen
         footers = [_footer(path) for path in self.paths]
         self.schema = footers[0].schema.to_arrow_schema().remove_metadata()
@@ -60,6 +60,14 @@ class ParquetBlocks(Blocks):
             for path, footer in zip(self.paths, self._footers, strict=True)
             if any(_empty_cells(footer.row_group(group).column(place)) for group in range(footer.num_row_groups))
         ]
+
+    def place(self, row: int) -> str:
+        """Where this row of all is."""
+        for path, footer in zip(self.paths, self._footers, strict=True):
+            if row < footer.num_rows:
+                return f"row {row} of {path.name}"
+            row -= footer.num_rows
+        raise IndexError(row)
 
     def row_groups(self) -> Iterator[tuple[Path, int, int]]:
         """File, number in it, and rows of each row group, in the order of rows."""
@@ -90,18 +98,46 @@ class ParquetBlocks(Blocks):
 def parquet_blocks(where: Any, *, workers: int = 1, seen: Callable[[int], None] | None = None) -> ParquetBlocks:
     """The files of a path, a folder, a pattern such as ``train/*.parquet``, or a ``pyarrow.dataset``."""
     if isinstance(where, ds.FileSystemDataset):
+        _check_plain(where)
         return ParquetBlocks(where.files, workers=workers, seen=seen)
     path = Path(where).expanduser()
-    found = sorted(path.glob("*.parquet")) if path.is_dir() else sorted(map(Path, glob.glob(str(path))))
+    pattern = glob.iglob(str(path), recursive=True)
+    found = sorted(path.glob("*.parquet")) if path.is_dir() else sorted(map(Path, pattern))
     if path.is_file():
         found = [path]
     if not found and path.is_dir():
-        raise UnreadableTable(
-            f"{where} is a directory without *.parquet files: give a file, or a folder of Parquet files."
-        )
+        raise UnreadableTable(f"{where} is a folder without *.parquet files{_instead(path)}")
     if not found:
         raise UnreadableTable(f"no file matches {where}: give a Parquet file, a folder of them or a pattern.")
     return ParquetBlocks(found, workers=workers, seen=seen)
+
+
+def _check_plain(dataset: ds.FileSystemDataset) -> None:
+    """Refuse a dataset of which the files alone say too much, or that are not here."""
+    if (getattr(dataset, "_scan_options", None) or {}).get("filter") is not None:
+        raise UnsupportedFeatures(
+            "the pyarrow.dataset has a filter, and its files are read whole: write the filtered rows to Parquet files."
+        )
+    if dataset.filesystem.type_name != "local":
+        raise UnsupportedFeatures(
+            f"the pyarrow.dataset lies in a file system of type {dataset.filesystem.type_name}: copy its files here, "
+            f"or read them by Dask or Spark."
+        )
+
+
+def _instead(folder: Path) -> str:
+    """What a folder without Parquet files has, and what to do."""
+    inside = next((each for each in sorted(folder.rglob("*.parquet")) if each.is_file()), None)
+    if inside is not None:
+        depth = "/".join("*" for _ in inside.relative_to(folder).parts[:-1])
+        return f", but has some deeper inside: give the pattern '{folder}/{depth}/*.parquet', in quotes."
+    others = sorted(each.name for each in folder.iterdir() if not each.name.startswith("."))
+    if not others:
+        return " and without anything else: give a file, or a folder of Parquet files."
+    return (
+        f" (it has {', '.join(others[:3])}): rows are read in blocks from Parquet alone. Give one file that fits in "
+        f"memory, or write Parquet files."
+    )
 
 
 def _footer(path: Path) -> Any:

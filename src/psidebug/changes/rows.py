@@ -124,7 +124,8 @@ class Drop(Change):
         about = None if data.metadata is None else take(data.metadata, kept)
         said = None if data.annotations is None else data.annotations.of_rows(kept)
         opinion = None if data.opinion is None else data.opinion.of_rows(kept)
-        return replace(data, train=train, metadata=about, annotations=said, opinion=opinion, **parts)
+        part = data.whole.of_rows(kept)
+        return replace(data, train=train, metadata=about, annotations=said, opinion=opinion, part_of=part, **parts)
 
     def count(self, data: Data) -> int:
         """Rows that go."""
@@ -171,6 +172,7 @@ class Join(Change):
             known=np.append(known, np.ones(count, dtype=bool)),
             came=np.append(came, test.codes),
             opinion=None if data.opinion is None else data.opinion.joined(self.rows),
+            part_of=None,
         )
 
     def count(self, data: Data) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
@@ -37,7 +38,9 @@ def _client(stack: ExitStack, cluster: str | None, workers: int | None) -> Any:
         ) from None
     if cluster is None:
         made = LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=50)
-        return stack.enter_context(Client(stack.enter_context(made)))
+        client = stack.enter_context(Client(stack.enter_context(made)))
+        client.run(_quiet)
+        return client
     try:
         return stack.enter_context(Client(cluster, timeout=SECONDS))
     except (OSError, ValueError, TypeError) as error:
@@ -45,3 +48,9 @@ def _client(stack: ExitStack, cluster: str | None, workers: int | None) -> Any:
             f"no Dask scheduler answers at {cluster} ({type(error).__name__}): give its address, such as "
             f"tcp://10.0.0.5:8786, or --workers 2 for a cluster of this machine."
         ) from error
+
+
+def _quiet() -> None:
+    """What libraries print in a worker of ours does not mix with what is printed here."""
+    with open(os.devnull, "wb") as nothing:
+        os.dup2(nothing.fileno(), 1)

@@ -106,7 +106,13 @@ def _show(output: Output, effect: Controls) -> None:
 
 @command(example="psi apply psi-run -o fixed.csv")
 @run_argument
-@file_option("-o", "--output", "target", required=True, help="The file to write: .csv, .jsonl, .parquet or .arrow.")
+@file_option(
+    "-o",
+    "--output",
+    "target",
+    required=True,
+    help="The file to write: .csv, .jsonl, .parquet or .arrow; or a new folder.",
+)
 @click.option("--verified", is_flag=True, help="Correct the labels that retraining proved wrong; the default.")
 @click.option("--reviewed", is_flag=True, help="Correct the labels that people corrected in 'psi review'.")
 @top_option("Correct the first N suspects, proved or not.")
@@ -144,6 +150,8 @@ def apply(
     If the file is unchanged and the output has its format, only labels differ, or the cells that the cause concerns.
     Otherwise the columns and their order stay, but types and spellings of values may differ. With --tests: the test
     data, with labels of --reviewed or --top corrected, or with causes repaired.
+
+    Of a run of rows in blocks: copies of its Parquet files, in the folder of this name. Labels differ, nothing else.
     """
     from psidebug.exports.corrected import corrected_file
     from psidebug.exports.table_files import kind_of, write_content
@@ -152,16 +160,15 @@ def apply(
     from psidebug.store.manifest import ALL_LABELS
 
     _check_one(verified=verified, reviewed=reviewed, top=top)
+    if (run / ALL_LABELS).exists() and not tests:
+        _check_none("rows in blocks", weights=weights, trace=trace, cause=causes)
+        _apply_to_files(output, load_run(run), target, reviewed=reviewed, top=top, overwrite=overwrite)
+        return
     piped = str(target) == "-"
     kind = "csv" if piped else kind_of(target)[0]
     if not piped:
         check_place(target)
     found = load_run(run)
-    if (run / ALL_LABELS).exists():
-        raise UnknownOption(
-            f"the run was made of rows in blocks and keeps some of them: the repaired label of every row is in "
-            f"{run / ALL_LABELS}, columns row and repaired."
-        )
     if not (piped or overwrite) and (which := _own_file(target, found)) is not None:
         raise click.UsageError(
             f"{target} is the {which} file itself: choose another name, or --overwrite to lose what was given."
@@ -191,6 +198,36 @@ def apply(
     rows, given = len(findings.labels.given), findings.encoding.decode(findings.labels.given).tolist()
     corrected = sum(getattr(each, "label", each) != given[place] for place, each in decisions.items())
     said = f"{corrected} of {counted(rows, 'label')} corrected; written to {target}"
+    wrote(output, target, said, rows=rows, corrected=corrected)
+
+
+def _apply_to_files(
+    output: Output, found: Run, target: Path, *, reviewed: bool, top: int | None, overwrite: bool
+) -> None:
+    """Write copies of the files that the rows in blocks came from."""
+    from psidebug.exports.corrected_files import numbers_of, write_corrected
+    from psidebug.store.manifest import ALL_LABELS
+
+    source, labels = found.findings.origin.source, found.path / ALL_LABELS
+    files = [Path(each) for each in source.get("files", ())]
+    if not files:
+        raise UnknownOption(
+            f"the rows of this run came from no files: the repaired label of every row is in {labels}, columns row and "
+            f"repaired."
+        )
+    if lost := next((each for each in files if not each.is_file()), None):
+        raise UnknownOption(f"{lost} is not there any more: the repaired label of every row is in {labels}.")
+    if not overwrite and any(target.exists() and target.samefile(each) for each in files):
+        raise click.UsageError(
+            f"{target} is the training file itself: choose another name, or --overwrite to lose what was given."
+        )
+    decided = None
+    if reviewed or top is not None:
+        chosen = _verdicts(found) if reviewed else proposed(found, found.order[:top])
+        numbers = numbers_of(found.findings.labels.rows[list(chosen)], labels, named=source.get("id") is not None)
+        decided = dict(zip(numbers, (getattr(each, "label", each) for each in chosen.values()), strict=True))
+    rows, corrected = write_corrected(files, source["label"], labels, target, decided)
+    said = f"{corrected:,} of {rows:,} labels corrected; written to {target}"
     wrote(output, target, said, rows=rows, corrected=corrected)
 
 
@@ -237,6 +274,13 @@ def _check_one(**options: Any) -> None:
     given = [f"--{name}" for name, value in options.items() if value not in (None, False)]
     if len(given) > 1:
         raise click.UsageError(f"{' and '.join(given)} do not go together: give one of them.")
+
+
+def _check_none(what: str, **options: Any) -> None:
+    """Refuse options that a run of this sort has not."""
+    given = next((name for name, value in options.items() if value), None)
+    if given is not None:
+        raise click.UsageError(f"--{given} is not for a run of {what}: leave it out.")
 
 
 # ── which labels: position → label ──

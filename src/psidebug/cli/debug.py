@@ -207,7 +207,7 @@ def debug(
     roles = Roles(label, id_, text, image, ignore, category, learned)
     if is_large(train):
         check_options(
-            id=id_, annotations=annotations, embeddings=embeddings, probabilities=probabilities, text=text,
+            annotations=annotations, embeddings=embeddings, probabilities=probabilities, text=text,
             image=image, encoding=encoding, full=full or effort == "prove", rounds=rounds > 1,
             report=report, timings=timings, **{"drop-unlabelled": drop_unlabelled},
         )  # fmt: skip

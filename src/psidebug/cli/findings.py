@@ -106,15 +106,20 @@ def show_next(console: Console, found: Answers, *, run: Path, report: Path | Non
         shown = "the whole proof, as a page" if proves else "show it to others"
         steps.insert(0, (f"psi report {place} -o report.html", shown))
     changes = [(each.cause, each.change) for each in found.found.causes if not isinstance(each.change, Blank)]
+    large = (run / ALL_LABELS).exists()  # its training rows are in files
     for cause, test in dict.fromkeys((cause, each.of_test) for cause, each in changes if each is not None):
+        if large and not test:
+            continue
         rows, flag, file = ("test", " --tests", fixed_test) if test else ("training", "", fixed)
         steps.append(
             (f"psi apply {place} --cause {cause}{flag} -o {file}", f"write the {rows} data with that repaired")
         )
-    if (run / ALL_LABELS).exists():
+    if large:
         console.print(
             f"  The label of every row, given and repaired, is in {quote(str(run / ALL_LABELS))}.", markup=False
         )
+        if found.corrected and found.found.origin.source.get("files"):
+            steps.append((f"psi apply {place} -o fixed", "write the files with the corrected labels, in a new folder"))
     elif found.corrected:
         steps.append((f"psi apply {place} -o {fixed}", "write the training data with the corrected labels"))
     console.print(table_of([(Text(command, style="bold"), what) for command, what in steps]))

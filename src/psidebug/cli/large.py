@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from psidebug.errors import UnknownOption
+from psidebug.errors import MissingLabels, UnknownOption
 
 if TYPE_CHECKING:
     from psidebug.diagnosis.diagnosis import Diagnosis
@@ -52,8 +52,9 @@ def diagnosed_over_blocks(
 
     from psidebug.blocks import drawn, parquet_blocks
     from psidebug.cli.cluster import read_by
+    from psidebug.diagnosis.block_columns import check_columns
     from psidebug.diagnosis.debug_blocks import debug_blocks
-    from psidebug.diagnosis.first_reading import check_columns
+    from psidebug.diagnosis.first_reading import check_labelled
     from psidebug.diagnosis.learner_over_blocks import kind_for
     from psidebug.diagnosis.named_options import rng_of
     from psidebug.evidence.drawn import MOST_LOOKED_AT
@@ -66,13 +67,16 @@ def diagnosed_over_blocks(
     if model is not None:
         kind_for(model)
     files = parquet_blocks(train, seen=lambda count: tick(f"reading ({count / 1e6:,.0f} MB read)", 0, 1))
-    check_columns(
-        files, roles.label, [name for name in files.schema.names if name not in (roles.label, *roles.ignored)]
-    )
+    check_columns(files, [name for name in (roles.label, roles.id, *roles.ignored) if name is not None])
+    check_columns(files, [name for name in files.schema.names if name not in roles.ignored])
+    check_labelled(files, roles.label)
     with read_by(files, cluster=cluster, workers=workers) as blocks:
         with tempfile.TemporaryDirectory(prefix="psi-") as folder:
-            sample = Path(folder) / "drawn.parquet"
-            pq.write_table(drawn(blocks, MOST_LOOKED_AT, seed).drop_columns(["row", "lot"]), sample)
+            sample, rows = Path(folder) / "drawn.parquet", drawn(blocks, MOST_LOOKED_AT, seed)
+            if (missing := rows.filter(rows.column(roles.label).is_null(nan_is_null=True))).num_rows:
+                where = files.place(missing.column("row")[0].as_py())
+                raise MissingLabels(f"{where} has no label in {roles.label!r}: label it, or leave it out.")
+            pq.write_table(rows.drop_columns(["row", "lot"]), sample)
             inputs = inputs_from(sample, test, validation, roles, model=model, learner=learner, seed=seed)
         arguments = inputs.arguments()
         sets = {name: arguments.get(name) for name in ("X_test", "y_test", "X_validation", "y_validation")}
@@ -82,6 +86,9 @@ def diagnosed_over_blocks(
             roles.label,
             **sets,  # type: ignore[arg-type]
             features=inputs.features,
+            ids=roles.id,
+            metadata=[] if arguments["metadata"] is None else arguments["metadata"].column_names,
+            source={name: inputs.source[name] for name in ("test", "test_path", "validation", "learner")},
             seed=int(rng_of(seed).integers(2**31)),
             again=str(seed),
             run=run,

@@ -11,7 +11,7 @@ import shutil
 import tempfile
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from psidebug.blocks import ROWS, Block, Blocks, Training
+from psidebug.diagnosis.block_columns import Columns
 from psidebug.diagnosis.block_reader import Reader, as_numbers, reader_of
 from psidebug.diagnosis.first_reading import FirstReading
 from psidebug.errors import UnsupportedLearner
@@ -32,39 +33,23 @@ from psidebug.task.task import Task
 
 Given = npt.NDArray[np.int32]
 """The codes of all labels."""
+Weights = npt.NDArray[np.float32]
 
 
-class _BoosterOverBlocks(ABC):
-    """Binned rows, their labels, and a booster that was trained on them."""
+class Booster(ABC):
+    """A booster that was trained on all rows, wherever that was done."""
 
     needs_complete: ClassVar[bool] = False
     ranks_all: ClassVar[bool] = False
-    needs: ClassVar[Training] = "rows"
     library: ClassVar[str]
-
-    def __init__(self, blocks: Blocks, reader: Reader, model: Any, size: int, bins: Any, given: Given) -> None:
-        self.blocks, self.reader, self.model, self.size = blocks, reader, model, size
-        self._bins, self._given = bins, given
-        self._booster = self._trained(given)
+    blocks: Blocks
+    reader: Reader
+    _booster: Any
 
     @classmethod
     def takes(cls, final: Any) -> bool:
         """The library's classifier."""
         return type(final).__module__.split(".")[0] == cls.library
-
-    @classmethod
-    def of(cls, blocks: Blocks, first: FirstReading, task: Task, features: Sequence[str], label: str) -> Self:
-        """Fitted on all rows, with the options of the task's learner."""
-        reader = reader_of(first, task, features, label)
-        model = learners.seeded(learners.final_step(task.learner), task.seed)
-        given = np.concatenate(list(blocks.map(partial(_few_bytes, reader=reader), [label])))
-        return cls(blocks, reader, model, task.encoding.size, cls._binned(blocks, reader, model, given), given)
-
-    def retrained(self, task: Task, drawn: Codes, rows: npt.NDArray[np.int64], codes: Codes) -> Self:
-        """With these labels of these rows, on the same bins."""
-        labels = self._given.copy()
-        labels[rows] = codes
-        return type(self)(self.blocks, self.reader, self.model, self.size, self._bins, labels)
 
     def margins(self, on: LabelledSet) -> Floats:
         """m_tr (points, K-1) on rows in memory."""
@@ -75,25 +60,12 @@ class _BoosterOverBlocks(ABC):
         """There is no gray box over blocks."""
         return
 
-    @classmethod
-    @abstractmethod
-    def _binned(cls, blocks: Blocks, reader: Reader, model: Any, given: Given) -> Any:
-        """All rows, binned."""
-
-    @abstractmethod
-    def _trained(self, codes: Given) -> Any:
-        """A booster trained on the bins with these labels."""
-
     @abstractmethod
     def _scores(self, features: npt.NDArray[np.float64]) -> Floats:
         """Raw scores: (n,) of two classes, else (n, K)."""
 
 
-def _few_bytes(block: Block, reader: Reader) -> npt.NDArray[np.int32]:
-    return reader.codes(block).astype(np.int32)
-
-
-class LightGBMOverBlocks(_BoosterOverBlocks):
+class LightGBM(Booster):
     """``LGBMClassifier``."""
 
     library = "lightgbm"
@@ -105,6 +77,76 @@ class LightGBMOverBlocks(_BoosterOverBlocks):
             raise UnsupportedLearner("an objective of your own is not for rows in blocks: name one of LightGBM's.")
         if final.class_weight not in (None, "balanced"):
             raise UnsupportedLearner("for rows in blocks, class_weight of LightGBM is 'balanced' or None: set it so.")
+
+    def _scores(self, features: npt.NDArray[np.float64]) -> Floats:
+        return np.asarray(self._booster.predict(features, raw_score=True))
+
+
+class XGBoost(Booster):
+    """``XGBClassifier``."""
+
+    library = "xgboost"
+
+    @staticmethod
+    def check(final: Any) -> None:
+        """Refuse what neither external memory nor a cluster has."""
+        if final.tree_method in ("exact", "approx") or final.booster == "gblinear":
+            raise UnsupportedLearner("over blocks of rows XGBoost grows trees by histograms: set tree_method='hist'.")
+        if callable(final.objective) or final.early_stopping_rounds is not None:
+            raise UnsupportedLearner(
+                "an objective of your own and early_stopping_rounds are not for rows in blocks: leave them out."
+            )
+
+    def _scores(self, features: npt.NDArray[np.float64]) -> Floats:
+        return np.asarray(self._booster.inplace_predict(features, predict_type="margin"), dtype=np.float64)
+
+
+class _BoosterOverBlocks(Booster):
+    """Binned rows, their labels, and a booster that was trained on them here."""
+
+    needs: ClassVar[Training] = "rows"
+
+    def __init__(
+        self, blocks: Blocks, reader: Reader, model: Any, size: int, bins: Any, given: Given, weights: Weights | None
+    ) -> None:
+        self.blocks, self.reader, self.model, self.size = blocks, reader, model, size
+        self._bins, self._given, self._weights = bins, given, weights
+        self._booster = self._trained(given)
+
+    @classmethod
+    def of(cls, blocks: Blocks, first: FirstReading, task: Task, columns: Columns) -> Self:
+        """Fitted on all rows, with the options of the task's learner."""
+        reader = reader_of(first, task, columns)
+        model = learners.seeded(learners.final_step(task.learner), task.seed)
+        own = [columns.label] if columns.weight is None else [columns.label, columns.weight]
+        codes, weights = zip(*blocks.map(partial(_few_bytes, reader=reader), own), strict=True)
+        given, weighed = np.concatenate(codes), None if columns.weight is None else np.concatenate(weights)
+        bins = cls._binned(blocks, reader, model, given)
+        return cls(blocks, reader, model, task.encoding.size, bins, given, weighed)
+
+    def retrained(self, task: Task, drawn: Codes, rows: npt.NDArray[np.int64], codes: Codes) -> Self:
+        """With these labels of these rows, on the same bins."""
+        labels = self._given.copy()
+        labels[rows] = codes
+        return type(self)(self.blocks, self.reader, self.model, self.size, self._bins, labels, self._weights)
+
+    @classmethod
+    @abstractmethod
+    def _binned(cls, blocks: Blocks, reader: Reader, model: Any, given: Given) -> Any:
+        """All rows, binned."""
+
+    @abstractmethod
+    def _trained(self, codes: Given) -> Any:
+        """A booster trained on the bins with these labels."""
+
+
+def _few_bytes(block: Block, reader: Reader) -> tuple[Given, Weights | None]:
+    weights = None if reader.weight is None else reader.weights(block).astype(np.float32)
+    return reader.codes(block).astype(np.int32), weights
+
+
+class LightGBMOverBlocks(LightGBM, _BoosterOverBlocks):
+    """On a ``Sequence``."""
 
     @classmethod
     def _binned(cls, blocks: Blocks, reader: Reader, model: Any, given: Given) -> Any:
@@ -139,22 +181,20 @@ class LightGBMOverBlocks(_BoosterOverBlocks):
         def seen(block: Block) -> tuple[int, Floats]:
             return block.start, reader.dense(block)
 
-        options = _lightgbm_options(model, len(reader.code_of))
+        options = lightgbm_options(model, len(reader.code_of))
         return lightgbm.Dataset(InBlocks(), label=given, params=options).construct()
 
     def _trained(self, codes: Given) -> Any:
         import lightgbm
 
         self._bins.set_label(codes.astype(np.float32))
-        if self.model.class_weight == "balanced":
-            self._bins.set_weight(_balanced(codes, self.size))
-        return lightgbm.train(_lightgbm_options(self.model, self.size), self._bins, self.model.n_estimators)
-
-    def _scores(self, features: npt.NDArray[np.float64]) -> Floats:
-        return np.asarray(self._booster.predict(features, raw_score=True))
+        if self.model.class_weight == "balanced" or self._weights is not None:
+            balanced = self.model.class_weight == "balanced"
+            self._bins.set_weight(_balanced(codes, self.size) if balanced else self._weights)
+        return lightgbm.train(lightgbm_options(self.model, self.size), self._bins, self.model.n_estimators)
 
 
-def _lightgbm_options(model: Any, size: int) -> dict[str, Any]:
+def lightgbm_options(model: Any, size: int) -> dict[str, Any]:
     """The classifier's options, by names that LightGBM knows; what is left open is its default."""
     own = ("n_estimators", "class_weight", "importance_type", "objective")
     options = {name: value for name, value in model.get_params().items() if name not in own and value is not None}
@@ -168,20 +208,8 @@ def _balanced(codes: Given, size: int) -> npt.NDArray[np.float32]:
     return (len(codes) / (size * np.maximum(counts, 1))).astype(np.float32)[codes]
 
 
-class XGBoostOverBlocks(_BoosterOverBlocks):
-    """``XGBClassifier``."""
-
-    library = "xgboost"
-
-    @staticmethod
-    def check(final: Any) -> None:
-        """Refuse what external memory has not."""
-        if final.tree_method in ("exact", "approx") or final.booster == "gblinear":
-            raise UnsupportedLearner("over blocks of rows XGBoost grows trees by histograms: set tree_method='hist'.")
-        if callable(final.objective) or final.early_stopping_rounds is not None:
-            raise UnsupportedLearner(
-                "an objective of your own and early_stopping_rounds are not for rows in blocks: leave them out."
-            )
+class XGBoostOverBlocks(XGBoost, _BoosterOverBlocks):
+    """By external memory."""
 
     @classmethod
     def _binned(cls, blocks: Blocks, reader: Reader, model: Any, given: Given) -> Any:
@@ -199,7 +227,8 @@ class XGBoostOverBlocks(_BoosterOverBlocks):
             def next(self, input_data: Any) -> bool:
                 block = next(self._left, None)
                 if block is not None:
-                    input_data(data=reader.dense(block), label=reader.codes(block))
+                    weight = None if reader.weight is None else reader.weights(block)
+                    input_data(data=reader.dense(block), label=reader.codes(block), weight=weight)
                 return block is not None
 
             def reset(self) -> None:
@@ -213,11 +242,12 @@ class XGBoostOverBlocks(_BoosterOverBlocks):
         import xgboost
 
         self._bins.set_label(codes)
-        options = {name: value for name, value in self.model.get_xgb_params().items() if value is not None}
-        options["objective"] = "binary:logistic" if self.size == 2 else "multi:softprob"
-        if self.size > 2:
-            options["num_class"] = self.size
+        options = xgboost_options(self.model, self.size)
         return xgboost.train(options, self._bins, self.model.get_num_boosting_rounds())
 
-    def _scores(self, features: npt.NDArray[np.float64]) -> Floats:
-        return np.asarray(self._booster.inplace_predict(features, predict_type="margin"), dtype=np.float64)
+
+def xgboost_options(model: Any, size: int) -> dict[str, Any]:
+    """The classifier's options, by names that XGBoost knows."""
+    options = {name: value for name, value in model.get_xgb_params().items() if value is not None}
+    options["objective"] = "binary:logistic" if size == 2 else "multi:softprob"
+    return {**options, **({} if size == 2 else {"num_class": size})}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from sklearn.linear_model import LogisticRegression
 
 from psidebug.blocks import Blocks, Training
+from psidebug.diagnosis.block_columns import Columns
 from psidebug.diagnosis.block_reader import Reader, reader_of
 from psidebug.diagnosis.first_reading import FirstReading
 from psidebug.errors import UnsupportedLearner
@@ -57,9 +58,7 @@ class LogisticOverBlocks:
             raise UnsupportedLearner(REFUSED.format("that of liblinear, which penalises the intercept"))
 
     @classmethod
-    def of(
-        cls, blocks: Blocks, first: FirstReading, task: Task, features: Sequence[str], label: str
-    ) -> LogisticOverBlocks:
+    def of(cls, blocks: Blocks, first: FirstReading, task: Task, columns: Columns) -> LogisticOverBlocks:
         """From the task of the drawn rows: its fit is the start, its steps and options are taken."""
         final = final_step(task.learner)
         objective = objective_of(final, task)
@@ -69,7 +68,7 @@ class LogisticOverBlocks:
             kappa = counts.sum() / (len(counts) * counts)
         kind = Separate if task.encoding.size == 2 else Multinomial
         likelihood: Likelihood = kind(task.encoding.size, kappa)
-        reader = reader_of(first, task, features, label)
+        reader = reader_of(first, task, columns)
         ridge = float(objective.ridge[0, 0]) if objective.ridge.size else 0.0
         made = cls(blocks, reader, likelihood, ridge, bool(final.fit_intercept), None)  # type: ignore[arg-type]
         return made.fitted(made.near(task, task.train.codes))
@@ -100,7 +99,7 @@ class LogisticOverBlocks:
         model = LogisticRegression(
             C=strength, class_weight=weights, fit_intercept=self.intercept, max_iter=1000, tol=1e-6
         )
-        model.fit(self.reader.in_memory(task.train.features), codes)
+        model.fit(self.reader.in_memory(task.train.features), codes, sample_weight=task.data.sample_weight)
         return np.column_stack([model.coef_, model.intercept_]) if self.intercept else model.coef_
 
     def margins(self, on: LabelledSet) -> Floats:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -12,6 +11,7 @@ import numpy.typing as npt
 from sklearn.base import is_classifier
 
 from psidebug.blocks import Block, Blocks, Training
+from psidebug.diagnosis.block_columns import Columns
 from psidebug.diagnosis.block_reader import Reader, reader_of
 from psidebug.diagnosis.first_reading import FirstReading
 from psidebug.errors import LearnerFailed, UnsupportedLearner, first_line
@@ -54,9 +54,7 @@ class PartialFitOverBlocks:
             )
 
     @classmethod
-    def of(
-        cls, blocks: Blocks, first: FirstReading, task: Task, features: Sequence[str], label: str
-    ) -> PartialFitOverBlocks:
+    def of(cls, blocks: Blocks, first: FirstReading, task: Task, columns: Columns) -> PartialFitOverBlocks:
         """Fitted on all rows, with the options of the task's learner."""
         model = learners.seeded(learners.final_step(task.learner), task.seed)
         native = task.encoding.native
@@ -64,7 +62,7 @@ class PartialFitOverBlocks:
             counts = np.array([first.counts[each] for each in task.encoding.classes], dtype=np.float64)
             weights = counts.sum() / (len(counts) * counts)
             model.set_params(class_weight=dict(zip(native.tolist(), weights.tolist(), strict=True)))
-        return cls(blocks, reader_of(first, task, features, label), model, native).fitted()
+        return cls(blocks, reader_of(first, task, columns), model, native).fitted()
 
     @property
     def passes(self) -> int:
@@ -99,7 +97,8 @@ def _seen(model: Any, block: Block, reader: Reader, classes: npt.NDArray[Any]) -
     """The model after one more block."""
     rows = reader(block)
     try:
-        return model.partial_fit(rows.features, classes[rows.codes], classes=classes)
+        more = {} if reader.weight is None else {"sample_weight": rows.weights}
+        return model.partial_fit(rows.features, classes[rows.codes], classes=classes, **more)
     except Exception as error:  # negative numbers for a multinomial, say
         raise LearnerFailed(
             f"{type(model).__name__} could not be fitted on rows {block.start} and after: {first_line(error)}."

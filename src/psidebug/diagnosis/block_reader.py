@@ -5,7 +5,6 @@ Steps before the final estimator are fitted on the drawn rows; a ``StandardScale
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +17,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from psidebug.blocks import Block
+from psidebug.diagnosis.block_columns import Columns
 from psidebug.diagnosis.first_reading import FirstReading
 from psidebug.graybox.logistic.over_blocks import Rows
 from psidebug.task.labels import Codes
@@ -41,10 +41,16 @@ class Reader:
     steps: tuple[Any, ...]
     corrected: tuple[npt.NDArray[np.int64], Codes] | None = None
     """Numbers of rows, ascending, and their labels instead of those that came."""
+    weight: str | None = None
+    """The column of weights."""
 
     def __call__(self, block: Block) -> Rows:
         """Features, codes and weights."""
-        return Rows(self.seen(block), self.codes(block), np.ones(len(block)))
+        return Rows(self.seen(block), self.codes(block), self.weights(block))
+
+    def weights(self, block: Block) -> npt.NDArray[np.float64]:
+        """1 if there is no column of them."""
+        return np.ones(len(block)) if self.weight is None else block.column(self.weight).astype(np.float64)
 
     def table(self, block: Block) -> Table:
         """The features as they came."""
@@ -80,7 +86,7 @@ class Reader:
     @property
     def columns(self) -> list[str]:
         """What it needs of a block."""
-        return [*self.features, self.label]
+        return list(dict.fromkeys([*self.features, *([] if self.weight is None else [self.weight]), self.label]))
 
     def in_memory(self, table: Table) -> Any:
         """Rows in memory as the final estimator sees them."""
@@ -96,13 +102,14 @@ def as_numbers(seen: Any) -> npt.NDArray[np.float64]:
     return np.asarray(seen.toarray() if hasattr(seen, "toarray") else seen, dtype=np.float64)
 
 
-def reader_of(first: FirstReading, task: Task, features: Sequence[str], label: str) -> Reader:
+def reader_of(first: FirstReading, task: Task, columns: Columns) -> Reader:
     """For the learner of the task of the drawn rows."""
     model = task.learner
     steps = (model[:-1],) if isinstance(model, Pipeline) and len(model.steps) > 1 else ()
     if steps and takes_numbers_alone(model) and first.moments is not None:
         steps = (_scaled_by(model.steps[0][1], first),)
-    return Reader(tuple(features), label, {each: code for code, each in enumerate(task.encoding.classes)}, steps)
+    code_of = {each: code for code, each in enumerate(task.encoding.classes)}
+    return Reader(columns.features, columns.label, code_of, steps, weight=columns.weight)
 
 
 def _scaled_by(scaler: StandardScaler, first: FirstReading) -> StandardScaler:

@@ -59,7 +59,11 @@ def repaired_rows(task: Task, tick: Tick) -> Repaired:
     while len(done.causes) < MOST_ACCEPTED:
         told_already = {(each.cause, each.column) for each in done.causes}
         changed = {each.column for each in done.causes if each.column is not None}
-        new = [each for each in claims_of(done.task.data, changed) if (each.cause, each.column) not in told_already]
+        new = [
+            each
+            for each in claims_of(done.task.data, changed, task.seed)
+            if (each.cause, each.column) not in told_already
+        ]
         if not new:
             break
         tick("causes", len(done.causes), 0)
@@ -67,14 +71,14 @@ def repaired_rows(task: Task, tick: Tick) -> Repaired:
     return done
 
 
-def claims_of(data: Data, changed: Collection[str] = ()) -> Iterator[Claim]:
+def claims_of(data: Data, changed: Collection[str] = (), seed: int = 0) -> Iterator[Claim]:
     """Everything that the rows show; some columns were repaired already."""
     yield from spelling.claims(data)
     copied = duplicates.claims(data, changed)
     yield from copied
     once = data if not copied else Drop(copied[0].own_rows).applied(data)  # copies are many of one kind
     if len(once.train) > MOST_LOOKED_AT:  # what a part of the rows does not show, all do not show
-        part = once.drawn(drawn_rows(once, MOST_LOOKED_AT))
+        part = once.drawn(drawn_rows(once, MOST_LOOKED_AT, seed))
         if next(_of_columns(part, part), None) is None:
             return
     yield from _of_columns(once, data)

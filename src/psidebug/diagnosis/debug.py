@@ -77,7 +77,8 @@ def debug(
         Rows larger than memory: ``X_train`` is a path, a folder, a pattern such as ``"train/*.parquet"`` or a
         ``pyarrow.dataset`` of Parquet files, and ``y_train`` the name of the label column; ``X_test`` is a Parquet file
         or a data frame with the same columns. They are read in blocks (docs/scale.md). Data frames of Dask and Spark
-        are taken the same way, where they are; so is a ``dask.array`` with one of its labels.
+        are taken the same way, where they are; so is a ``dask.array`` with one of its labels. ``rows``,
+        ``sample_weight`` and ``metadata`` are then names of columns.
     rows
         One id per training row, used in every result. When left out, the index of a pandas ``X_train`` (else of
         ``y_train``) if that tells the rows apart; else positions.
@@ -189,9 +190,6 @@ def debug(
 
         check_options(
             bugs=bugs,
-            rows=rows,
-            sample_weight=sample_weight,
-            metadata=metadata,
             annotations=annotations,
             known=known,
             pred_probs=pred_probs,
@@ -212,6 +210,9 @@ def debug(
             "X_validation": X_validation,
             "y_validation": y_validation,
             "run": run,
+            "ids": rows,
+            "weight": sample_weight,
+            "metadata": metadata,
         }
         own |= {"seed": seed, "again": _again(rng)}
         with watched(progress) as told:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
@@ -14,11 +14,12 @@ import pyarrow as pa
 from psidebug import timings
 from psidebug.blocks import blocks_of, names_of_columns, parquet_blocks, with_labels
 from psidebug.diagnosis.as_findings import origin_of
+from psidebug.diagnosis.block_columns import Columns, check_columns
 from psidebug.diagnosis.block_reader import takes_numbers_alone
 from psidebug.diagnosis.diagnosis import Diagnosis
 from psidebug.diagnosis.find import find
-from psidebug.diagnosis.first_reading import FirstReading, check_columns, read_first
-from psidebug.diagnosis.learner_over_blocks import check_trained_by, kind_for
+from psidebug.diagnosis.first_reading import FirstReading, check_labelled, read_first
+from psidebug.diagnosis.learner_over_blocks import check_weighted, kind_for, trained_by
 from psidebug.diagnosis.over_blocks import over_blocks
 from psidebug.diagnosis.session import Session
 from psidebug.diagnosis.told_of_blocks import Large, told_of_all, told_of_drawn
@@ -29,7 +30,6 @@ from psidebug.spec import Effort, Spec
 from psidebug.store import check_run_place, save_run
 from psidebug.store.manifest import ALL_LABELS, RUN_FILE
 from psidebug.task import learner as learners
-from psidebug.task.task import Task
 from psidebug.threads import few_threads
 from psidebug.timings import Tick
 from psidebug.training.trainer import one_blas_thread
@@ -55,6 +55,10 @@ def debug_blocks(
     X_validation: Any = None,
     y_validation: Any = None,
     features: Sequence[str] | None = None,
+    ids: Any = None,
+    weight: Any = None,
+    metadata: Any = None,
+    source: Mapping[str, Any] | None = None,
     prior: float | None = None,
     causes: Literal["all", "labels"] = "all",
     effort: Effort = "decide",
@@ -64,13 +68,14 @@ def debug_blocks(
     workers: int = 1,
     progress: Tick | None = None,
 ) -> Diagnosis:
-    """See :func:`psidebug.debug`; ``features`` are the columns that the model takes, all but the label if left out.
+    """See :func:`psidebug.debug`; ``features`` are the columns that the model takes, all others if left out.
 
+    ``ids``, ``weight`` and ``metadata`` are names of columns, too; ``source`` is told by ``Diagnosis.described``.
     ``again`` is what to give as ``rng`` to repeat it. The run is written to ``run``, or else to a directory among the
     system's temporary ones, and loaded from there.
     """
-    kind = kind_for(model)
-    if effort == "rank" and not kind.ranks_all:
+    ranks_all = kind_for(model).ranks_all
+    if effort == "rank" and not ranks_all:
         raise UnknownOption(
             f"effort='rank' is PS of every label, which over blocks LogisticRegression has and "
             f"{type(learners.final_step(model)).__name__} has not: leave it out."
@@ -82,23 +87,25 @@ def debug_blocks(
     rows, label = with_labels(rows, label)
     tick("reading", 0, 1)
     blocks = blocks_of(rows, workers=workers, seen=_bytes_told(tick))
-    check_trained_by(model, blocks)
-    columns = tuple(features or (name for name in blocks.schema.names if name != label))
-    check_columns(blocks, label, columns)
+    kind = trained_by(model, blocks)
+    columns = Columns.of(blocks, label, features, ids, weight, metadata)
+    check_labelled(blocks, label)
+    check_weighted(model, weight)
     blocks.check_place(place.absolute().parent)
-    sets = _in_memory(columns, label, ("test", X_test, y_test), ("validation", X_validation, y_validation))
-    large = Large(blocks, label, columns, sets)
+    sets = _in_memory(columns, ("test", X_test, y_test), ("validation", X_validation, y_validation))
     with timings.stopwatch().watching("reading"), few_threads(0), one_blas_thread():
-        first = read_first(blocks, label, columns, seed, complete=kind.needs_complete and takes_numbers_alone(model))
+        first = read_first(blocks, columns, seed, complete=kind.needs_complete and takes_numbers_alone(model))
+        large = Large(blocks, columns.with_dates(first.drawn), sets, dict(source or {}))
         spec = Spec(prior=prior, causes=causes, effort="rank" if effort == "rank" else "decide", seed=seed)
         found, session = _of_drawn(learners.fresh(model), large, first, spec, again, tick)
         check_run_place(place, found.origin.fingerprint)
         tick("fitting all rows", 0, 1)
-        learner = kind.of(blocks, first, session.task, columns, label)
+        learner = kind.of(blocks, first, session.task, columns)
         with tempfile.TemporaryDirectory(dir=place.absolute().parent, prefix=".psi-", suffix=".partial") as folder:
             weighable = not found.changes and effort != "rank"
             said = over_blocks(
                 learner,
+                large.columns,
                 session.task,
                 session.hypotheses if weighable else (),
                 session.tried if weighable else (),
@@ -120,20 +127,21 @@ def _bytes_told(tick: Tick) -> Any:
     return lambda count: tick(f"reading ({count / 1e6:,.0f} MB read)", 0, 1)
 
 
-def _in_memory(columns: Sequence[str], label: str, *given: tuple[str, Any, Any]) -> dict[str, Any]:
+def _in_memory(columns: Columns, *given: tuple[str, Any, Any]) -> dict[str, Any]:
     """Test and validation sets as arguments of ``Task.of``: tables, or Parquet files that have the label, too."""
     made: dict[str, Any] = {}
     for name, features, labels in given:
         if isinstance(features, str | PathLike):
             blocks = parquet_blocks(features)
-            column = labels if isinstance(labels, str) else label
-            check_columns(blocks, column, columns)
+            column = labels if isinstance(labels, str) else columns.label
+            check_columns(blocks, [column, *columns.features])
+            check_labelled(blocks, column)
             table = pa.concat_tables(blocks.map(lambda block: block.table))
-            features, labels = table.select(list(columns)), table.column(column).to_pylist()
+            features, labels = table.select(list(columns.features)), table.column(column).to_pylist()
         elif isinstance(labels, str):
             raise UnknownOption(f"y_{name} names a column: then X_{name} is the path of a Parquet file.")
         elif features is not None and not hasattr(features, "columns"):
-            features = _named(features, columns, name)
+            features = _named(features, columns.features, name)
         made |= {f"X_{name}": features, f"y_{name}": labels}
     return made
 
@@ -150,7 +158,5 @@ def _of_drawn(
     model: Any, large: Large, first: FirstReading, spec: Spec, again: str, tick: Tick
 ) -> tuple[Findings, Session]:
     """The diagnosis of the drawn rows, in memory."""
-    rows = np.asarray(first.drawn.column("row").to_numpy())
-    labels = first.drawn.column(large.label).to_pylist()
-    task = Task.of(model, first.drawn.select(list(large.features)), labels, rows=rows, seed=spec.seed, **large.sets)
+    task = large.task(model, first, spec.seed)
     return find(task, spec, origin_of(task, again), tick, keep_rules=True)[0]

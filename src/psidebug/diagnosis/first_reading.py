@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -12,7 +11,8 @@ import pyarrow as pa
 
 from psidebug.blocks import Block, Blocks, ParquetBlocks, added, with_lots
 from psidebug.blocks.passes import first_rows
-from psidebug.errors import MissingLabels, MissingValues, ShapeMismatch, SingleClass, UnsupportedFeatures
+from psidebug.diagnosis.block_columns import Columns, at_row
+from psidebug.errors import MissingLabels, MissingValues, PsiError, SingleClass, UnsupportedFeatures
 from psidebug.evidence.drawn import MOST_LOOKED_AT, RARE
 from psidebug.graybox.protocol import Floats
 
@@ -49,13 +49,8 @@ class FirstReading:
     """Of the features, where all are numbers and none is missing."""
 
 
-def check_columns(blocks: Blocks, label: str, features: Sequence[str]) -> None:
-    """What the schema and the footers of files can tell."""
-    for name in (label, *features):
-        if name not in blocks.schema.names:
-            raise ShapeMismatch(f"there is no column {name!r}: there are {', '.join(blocks.schema.names[:8])}.")
-        if pa.types.is_nested(blocks.schema.field(name).type):
-            raise UnsupportedFeatures(f"column {name!r} is {blocks.schema.field(name).type}: no learner here takes it.")
+def check_labelled(blocks: Blocks, label: str) -> None:
+    """What the footers of files tell of labels."""
     if isinstance(blocks, ParquetBlocks) and (files := blocks.without(label)):
         raise MissingLabels(
             f"{files[0].name} has rows without a label in {label!r}: label them, or leave them out of the file."
@@ -64,19 +59,26 @@ def check_columns(blocks: Blocks, label: str, features: Sequence[str]) -> None:
         raise UnsupportedFeatures("the training data have no rows.")
 
 
-def read_first(blocks: Blocks, label: str, features: Sequence[str], seed: int, *, complete: bool) -> FirstReading:
+def read_first(blocks: Blocks, columns: Columns, seed: int, *, complete: bool) -> FirstReading:
     """One reading; ``complete``: the learner takes numbers alone, and none may be missing."""
-    check_columns(blocks, label, features)
+    label = columns.label
+    check_labelled(blocks, label)
     if complete:
-        for name in features:
+        for name in columns.features:
             kind = blocks.schema.field(name).type
             if not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
                 raise UnsupportedFeatures(
                     f"column {name!r} is {kind}, and the learner takes numbers: put a step before it that encodes the "
                     f"column, or leave the model out on the command line, which builds one."
                 )
-    look = partial(_looked_at, label=label, features=tuple(features), seed=seed, complete=complete)
-    classes, rows, moments = blocks.reduce(look, _both, [*features, label])
+    look = partial(_looked_at, columns=columns, seed=seed, complete=complete)
+    try:
+        classes, rows, moments = blocks.reduce(look, _both, columns.all)
+    except PsiError as error:
+        row = getattr(error, "row", None)
+        if row is None or not isinstance(blocks, ParquetBlocks):
+            raise
+        raise type(error)(str(error).replace(f"row {row}", f"row {row} ({blocks.place(row)})", 1)) from None
     if len(classes) < 2:
         raise SingleClass(f"all rows of {label!r} have the same class: there is nothing to tell apart.")
     counts = {each: int(classes[each]) for each in sorted(classes, key=lambda one: (str(type(one)), one))}
@@ -93,25 +95,24 @@ def read_first(blocks: Blocks, label: str, features: Sequence[str], seed: int, *
 Looked = tuple[dict[Any, int], pa.Table, Moments | None]
 
 
-def _looked_at(block: Block, label: str, features: tuple[str, ...], seed: int, complete: bool) -> Looked:
-    labels = block.table.column(label)
+def _looked_at(block: Block, columns: Columns, seed: int, complete: bool) -> Looked:
+    labels, features = block.table.column(columns.label), columns.features
+    columns.check(block)
     missing = labels.is_null(nan_is_null=True).to_numpy()
     if missing.any():
         place = block.start + int(np.flatnonzero(missing)[0])
-        raise MissingLabels(f"row {place} has no label: label it, or leave it out.")
+        raise at_row(place, MissingLabels(f"row {place} has no label: label it, or leave it out."))
     moments = None
     if complete:
         values = block.matrix(features)
         finite = np.isfinite(values)
         if not finite.all():
             row, column = np.argwhere(~finite)[0]
-            raise MissingValues(
-                f"column {features[column]!r} has an empty or infinite cell in row {block.start + row}: fill it, or "
-                f"put a step before the learner that does."
-            )
+            said = f"column {features[column]!r} has an empty or infinite cell in row {block.start + row}: fill it, or "
+            raise at_row(int(block.start + row), MissingValues(f"{said}put a step before the learner that does."))
         moments = Moments.of(values)
     classes = {each["values"]: each["counts"] for each in labels.value_counts().to_pylist()}
-    return classes, _kept(with_lots(block, seed), label), moments
+    return classes, _kept(with_lots(block, seed), columns.label), moments
 
 
 def _both(left: Looked, right: Looked) -> Looked:

@@ -9,13 +9,15 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from psidebug.blocks import Block
+from psidebug.diagnosis.block_columns import Columns
 from psidebug.diagnosis.block_reader import Reader
 from psidebug.diagnosis.extent import extent_of
 from psidebug.diagnosis.learner_over_blocks import Moves
 from psidebug.evidence.drawn import of_block
 from psidebug.evidence.hypotheses import Hypothesis
 from psidebug.task.data import LabelledSet
-from psidebug.task.labels import Codes
+from psidebug.task.labels import Codes, array_of
+from psidebug.task.tables import as_table
 from psidebug.task.task import Task
 
 
@@ -24,6 +26,8 @@ class Judge:
     """What is said of the labels of a block: a function that travels to the rows."""
 
     reader: Reader
+    beside: Columns
+    """Ids and metadata."""
     moves: Moves | None
     """The gray box over blocks; None if the learner has none."""
     task: Task
@@ -36,8 +40,8 @@ class Judge:
     count: int
 
     def __call__(self, block: Block) -> pa.Table:
-        """Row, given and proposed label, likeliest label and confidence, correction (inside of the rows that are called
-        mislabelled?), effect, p_wrong of every row."""
+        """Row, id if there is one, given and proposed label, likeliest label and confidence, correction (inside of the
+        rows that are called mislabelled?), effect, p_wrong of every row."""
         given, places = self.reader.codes(block), np.arange(len(block))
         other, effects = (given + 1) % len(self.classes), np.full(len(block), np.nan)
         if self.moves is not None:
@@ -55,17 +59,23 @@ class Judge:
                 likeliest, confidence = said[0].argmax(axis=1), said[0].max(axis=1)
             corrected = np.where(said[-1][places, given] < 0.5, said[-1].argmax(axis=1), given)
         labels = {"given": given, "proposed": other, "likeliest": likeliest, "corrected": corrected}
+        ids = {} if self.beside.ids is None else {"id": block.table.column(self.beside.ids)}
         return pa.table(
             {"row": block.rows}
+            | ids
             | {name: self.classes.take(pa.array(codes)) for name, codes in labels.items()}
             | {"confidence": confidence, "p_wrong": p_wrong, "effect": effects, "inside": inside}
         )
 
     def _of_block(self, block: Block, given: Codes) -> tuple[Hypothesis, ...]:
         """What the rules say of these rows; of the drawn ones, what was said without their own labels."""
-        part = self.task.block(LabelledSet(self.reader.table(block), given), block.rows, self.count)
-        low, high = np.searchsorted(self.task.rows, [block.start, block.start + len(block)])
-        own, extended = self.task.rows[low:high] - block.start, of_block(self.rules, part)
+        ids, metadata = self.beside.ids_of(block.table), self.beside.metadata_of(block.table)
+        rows = block.rows if ids is None else array_of(ids)
+        table = None if metadata is None else as_table(metadata, name="metadata")
+        part = self.task.block(LabelledSet(self.reader.table(block), given), rows, self.count, metadata=table)
+        drawn = self.task.data.whole.numbers
+        low, high = np.searchsorted(drawn, [block.start, block.start + len(block)])
+        own, extended = drawn[low:high] - block.start, of_block(self.rules, part)
         for rule, said in zip(self.rules, extended, strict=True):
             said.posterior[own] = rule.posterior[low:high]
         return extended

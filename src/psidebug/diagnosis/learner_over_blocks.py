@@ -11,7 +11,7 @@ To add one, write a class with the members of :class:`LearnerOverBlocks`, and na
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -19,9 +19,11 @@ import numpy.typing as npt
 
 from psidebug.blocks import Blocks, Training
 from psidebug.diagnosis.block_boosters import LightGBMOverBlocks, XGBoostOverBlocks
+from psidebug.diagnosis.block_columns import Columns
 from psidebug.diagnosis.block_learner import LogisticOverBlocks
 from psidebug.diagnosis.block_partial_fit import PartialFitOverBlocks
 from psidebug.diagnosis.block_reader import Reader
+from psidebug.diagnosis.boosters_on_dask import LightGBMOnDask, XGBoostOnDask
 from psidebug.diagnosis.first_reading import FirstReading
 from psidebug.errors import UnsupportedLearner
 from psidebug.graybox.logistic.over_blocks import Rows
@@ -62,9 +64,7 @@ class LearnerOverBlocks(Protocol):
         """Refuse options that cannot be had over blocks."""
 
     @classmethod
-    def of(
-        cls, blocks: Blocks, first: FirstReading, task: Task, features: Sequence[str], label: str
-    ) -> LearnerOverBlocks:
+    def of(cls, blocks: Blocks, first: FirstReading, task: Task, columns: Columns) -> LearnerOverBlocks:
         """Fitted on all rows; ``task`` is that of the drawn ones."""
 
     def retrained(self, task: Task, drawn: Codes, rows: npt.NDArray[np.int64], codes: Codes) -> LearnerOverBlocks:
@@ -81,6 +81,8 @@ KINDS: tuple[type[LearnerOverBlocks], ...] = (
     LogisticOverBlocks,
     LightGBMOverBlocks,
     XGBoostOverBlocks,
+    LightGBMOnDask,
+    XGBoostOnDask,
     PartialFitOverBlocks,
 )
 
@@ -99,12 +101,21 @@ def kind_for(model: Any) -> type[LearnerOverBlocks]:
     return found
 
 
-def check_trained_by(model: Any, blocks: Blocks) -> None:
-    """Refuse a learner that whoever has the rows cannot train."""
-    if kind_for(model).needs in blocks.offers:
-        return
-    others = "LogisticRegression, or one with partial_fit" if "turns" in blocks.offers else "LogisticRegression"
+def trained_by(model: Any, blocks: Blocks) -> type[LearnerOverBlocks]:
+    """Who trains it on these rows; a learner that whoever has them cannot train is refused."""
+    final = final_step(model)
+    for each in KINDS:
+        if each.takes(final) and each.needs in blocks.offers:
+            return each
     raise UnsupportedLearner(
-        f"{blocks.called} cannot train {type(final_step(model)).__name__} here: give scikit-learn's {others}, or write "
+        f"{blocks.called} cannot train {type(final).__name__} here: give scikit-learn's LogisticRegression, or write "
         f"the rows to Parquet files and give these."
     )
+
+
+def check_weighted(model: Any, weight: str | None) -> None:
+    """Refuse class weights that would have to be counted from weights of rows."""
+    if weight is not None and getattr(final_step(model), "class_weight", None) == "balanced":
+        raise UnsupportedLearner(
+            "class_weight='balanced' and weights of rows do not go together over blocks: give the classes' weights."
+        )

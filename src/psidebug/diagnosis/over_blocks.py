@@ -29,6 +29,7 @@ from scipy.special import expit
 
 from psidebug import policy
 from psidebug.blocks import Block, Blocks, ParquetBlocks, Sums, parquet_blocks, sums, top
+from psidebug.diagnosis.block_columns import Columns
 from psidebug.diagnosis.judge_of_blocks import Judge, accused_labels
 from psidebug.diagnosis.learner_over_blocks import LearnerOverBlocks
 from psidebug.diagnosis.proof import compared
@@ -46,7 +47,7 @@ from psidebug.task.task import Task
 from psidebug.timings import Tick
 
 TOLD = ("given", "proposed", "repaired", "likeliest", "confidence", "p_wrong", "ps")
-"""Columns of the table of all labels, after ``row``."""
+"""Columns of the table of all labels, after ``row``, and ``id`` if a column has ids."""
 SHOWN = 2_000
 """Suspects of all rows that a run keeps with their features, to be shown and reviewed."""
 
@@ -77,6 +78,7 @@ class OverBlocks:
 
 def over_blocks(
     learner: LearnerOverBlocks,
+    columns: Columns,
     task: Task,
     hypotheses: Sequence[Hypothesis],
     tried: Sequence[Correction],
@@ -101,10 +103,10 @@ def over_blocks(
     if candidate is not None and candidate.hypothesis is not hypotheses[0]:
         rules = (*rules, candidate.hypothesis)
     accused = () if candidate is None else accused_labels(candidate.hypothesis, task.train.codes)
-    judge = Judge(learner.reader, moves, task, rules, accused, classes, len(blocks))
+    judge = Judge(learner.reader, columns, moves, task, rules, accused, classes, len(blocks))
     tick("judging labels", 0, 1)
     judged = folder / "judged.parquet"
-    blocks.write(judge, judged, learner.reader.columns)
+    blocks.write(judge, judged, columns.all)
     written = parquet_blocks(judged)
     if rate is None:
         rate = policy.DEFAULT_RATE
@@ -127,7 +129,7 @@ def over_blocks(
     labels = folder / ALL_LABELS
     finished = partial(_finished, table=table, rate=rate, applied=correction is not None)
     if moves is None:
-        finished = partial(_of_sample, rows=np.asarray(task.rows), ps=drawn_ps, applied=correction is not None)
+        finished = partial(_of_sample, rows=task.data.whole.numbers, ps=drawn_ps, applied=correction is not None)
     written.write(finished, labels)
     shutil.rmtree(judged) if judged.is_dir() else judged.unlink()
     return OverBlocks(
@@ -215,10 +217,10 @@ def _of_sample(block: Block, rows: npt.NDArray[np.int64], ps: Floats, applied: b
 
 def _labels(block: Block, p_wrong: Any, ps: Any, *, applied: bool) -> pa.Table:
     """A block of the table of all labels."""
-    own = block.table
-    named = ("row", "given", "proposed", "corrected" if applied else "given", "likeliest", "confidence")
+    own, ids = block.table, [name for name in ("id",) if name in block.table.column_names]
+    named = ("row", *ids, "given", "proposed", "corrected" if applied else "given", "likeliest", "confidence")
     values = [*(own.column(name) for name in named), p_wrong, ps]
-    return pa.table(values, names=["row", *TOLD])
+    return pa.table(values, names=["row", *ids, *TOLD])
 
 
 def first_suspects(labels: Path, count: int = SHOWN) -> npt.NDArray[np.int64]:

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 
 from psidebug.blocks import Blocks, parquet_blocks
 from psidebug.diagnosis.as_findings import predictions_of
+from psidebug.diagnosis.block_columns import Columns
 from psidebug.diagnosis.causes import in_order
+from psidebug.diagnosis.either_set import training_labels
 from psidebug.diagnosis.first_reading import FirstReading
 from psidebug.diagnosis.over_blocks import TOLD, OverBlocks, first_suspects, rows_of
+from psidebug.diagnosis.repair import Correction
 from psidebug.diagnosis.session import Session
 from psidebug.diagnosis.verdict import RANKED, cannot_say, only_ranked, verdict, with_causes
 from psidebug.findings.findings import Findings, LabelFindings, VerifiedCorrection
+from psidebug.graybox.protocol import Floats
 from psidebug.margins import predicted_by
 from psidebug.priors import noise
 from psidebug.store.manifest import ALL_LABELS
 from psidebug.task import learner as learners
-from psidebug.task.data import Data
+from psidebug.task.data import Data, Whole
 from psidebug.task.task import Task
 
 
@@ -28,10 +34,47 @@ class Large:
     """Rows in blocks, which of their columns are what, and the sets in memory beside them."""
 
     blocks: Blocks
-    label: str
-    features: tuple[str, ...]
+    columns: Columns
     sets: dict[str, Any]
     """X_test, y_test, X_validation and y_validation."""
+    about: dict[str, Any] = field(default_factory=dict)
+    """What else is known of where they came from."""
+
+    def task(self, model: Any, first: FirstReading, seed: int) -> Task:
+        """Of the drawn rows; it draws from them as from all."""
+        numbers = np.asarray(first.drawn.column("row").to_numpy())
+        task = Task.of(model, seed=seed, **self._arguments(first.drawn, self.columns.ids_of(first.drawn) or numbers))
+        whole = Whole(numbers, np.array([first.counts[each] for each in task.encoding.classes]))
+        return replace(task, data=replace(task.data, part_of=whole))
+
+    def data(self, model: Any, table: pa.Table, rows: npt.NDArray[np.int64], weights: Floats | None = None) -> Data:
+        """Of rows with these numbers, each for as many as its weight says."""
+        given = self._arguments(table, self.names(table) or rows)
+        if weights is not None:
+            own = given["sample_weight"]
+            given["sample_weight"] = weights if own is None else weights * own
+        return Data.of(model, **given)
+
+    def names(self, table: pa.Table) -> list[Any] | None:
+        """Ids of these rows; None if they have none, or some name several."""
+        ids = self.columns.ids_of(table)
+        return None if ids is None or len(set(ids)) < len(ids) else ids
+
+    def source(self, *, named: bool) -> dict[str, Any]:
+        """Where the rows came from, for what is written to look like them."""
+        files = [str(path.absolute()) for path in self.blocks.paths]
+        ids = self.columns.ids if named else None
+        return {"label": self.columns.label, "id": ids, **self.about, "files": files}
+
+    def _arguments(self, table: pa.Table, ids: Any) -> dict[str, Any]:
+        return {
+            "X_train": table.select(list(self.columns.features)),
+            "y_train": table.column(self.columns.label).to_pylist(),
+            "rows": ids,
+            "sample_weight": self.columns.weights_of(table),
+            "metadata": self.columns.metadata_of(table),
+            **self.sets,
+        }
 
 
 def told_of_all(
@@ -40,21 +83,15 @@ def told_of_all(
     """What is kept and shown: the drawn rows and the first suspects of all, each for as many rows as it stands for."""
     blocks, task, count = large.blocks, session.task, len(large.blocks)
     suspects = first_suspects(said.labels)
-    kept = np.union1d(suspects, np.asarray(task.rows, dtype=np.int64))
-    table = rows_of(blocks, kept, [*large.features, large.label])
+    kept = np.union1d(suspects, task.data.whole.numbers)
+    table = rows_of(blocks, kept, large.columns.all)
     labels = rows_of(parquet_blocks(said.labels), kept, TOLD)
     others = ~np.isin(kept, suspects)
     weights = np.ones(len(kept))
     if others.any() and count > len(kept):
         weights[others] = (count - len(suspects)) / others.sum()
-    data = Data.of(
-        learners.fresh(task.learner),
-        table.select(list(large.features)),
-        table.column(large.label).to_pylist(),
-        rows=kept,
-        sample_weight=weights if count > len(kept) else None,
-        **large.sets,
-    )
+    stand_for = weights if count > len(kept) else None
+    data = large.data(learners.fresh(task.learner), table, kept, stand_for)
     given, proposed, repaired, likeliest = (
         data.encoding.encode(labels.column(name).to_pylist(), where=name)
         for name in ("given", "proposed", "repaired", "likeliest")
@@ -63,7 +100,7 @@ def told_of_all(
     error = 0.0 if said.table is None else said.table.error
     suspected = np.flatnonzero(((ps > 0) & (p_wrong > 0)) | (p_wrong > 0.5))
     about = LabelFindings(
-        rows=kept,
+        rows=data.rows,
         given=given,
         proposed=proposed,
         repaired=repaired,
@@ -76,10 +113,14 @@ def told_of_all(
         order=suspected[np.lexsort((suspected, -ps[suspected], -p_wrong[suspected]))],
     )
     prior = noise(about.given, data.encoding.size, said.rate)
-    named = {"noise rate": f"{said.rate:.4g}", "symptom": said.symptom, "gray box": "newton, over blocks"}
-    named["engine"] = "histogram" if said.table is None else f"histogram (error below {said.table.error:.1e})"
-    settings = {**found.settings, **named, **_settings(large)}
-    known = replace(found, labels=about, prior=prior, settings=settings, notes=_notes(found, task, count, len(kept)))
+    told = {"noise rate": f"{said.rate:.4g}", "symptom": said.symptom, "gray box": "newton, over blocks"}
+    told["engine"] = "histogram" if said.table is None else f"histogram (error below {said.table.error:.1e})"
+    settings = {**found.settings, **told, **_settings(large)}
+    notes = _notes(found, task, count, len(kept))
+    if not (named := large.columns.ids is None or large.names(table) is not None):
+        notes = (*notes, f"ids in {large.columns.ids!r} name several rows: rows are named by their numbers, from 0")
+    origin = replace(found.origin, source=large.source(named=named))
+    known = replace(found, labels=about, prior=prior, settings=settings, notes=notes, origin=origin)
     return _by_all(known, session, said, count), data
 
 
@@ -88,28 +129,25 @@ def told_of_drawn(
 ) -> tuple[Findings, Data]:
     """The same of a learner without a gray box over blocks: the run keeps the drawn rows, which alone have PS."""
     task, count = session.task, len(large.blocks)
-    labels = rows_of(parquet_blocks(said.labels), np.asarray(task.rows, dtype=np.int64), TOLD)
-    table = first.drawn
-    data = Data.of(
-        learners.fresh(task.learner),
-        table.select(list(large.features)),
-        table.column(large.label).to_pylist(),
-        rows=task.rows,
-        **large.sets,
-    )
+    numbers = task.data.whole.numbers
+    labels = rows_of(parquet_blocks(said.labels), numbers, TOLD)
+    data = large.data(learners.fresh(task.learner), first.drawn, numbers)
     repaired = data.encoding.encode(labels.column("repaired").to_pylist(), where="repaired")
     settings = {**found.settings, **_settings(large)}
     if "gray box" in settings and count > len(task.train):
         settings["gray box"] += ", of the drawn rows"
-    notes = _notes(found, task, count, len(table), ps=False)
-    known = replace(found, labels=replace(found.labels, repaired=repaired), settings=settings, notes=notes)
+    notes = _notes(found, task, count, len(numbers), ps=False)
+    origin = replace(found.origin, source=large.source(named=True))
+    labels_of_drawn = replace(found.labels, repaired=repaired)
+    known = replace(found, labels=labels_of_drawn, settings=settings, notes=notes, origin=origin)
     return _by_all(known, session, said, count, ps=False), data
 
 
 def _by_all(found: Findings, session: Session, said: OverBlocks, count: int, *, ps: bool = True) -> Findings:
     """With the correction, its proof and the verdict of all rows."""
-    task, correction = session.task, None
+    task, correction, proved = session.task, None, None
     if said.correction is not None and said.verified is not None:
+        proved = replace(said.correction, verified=said.verified)
         own = next((each for each in found.slices if each.proved), None)
         correction = VerifiedCorrection(
             said.correction.explanation, found.labels.repaired, said.verified, own, said.inside
@@ -121,7 +159,7 @@ def _by_all(found: Findings, session: Session, said: OverBlocks, count: int, *, 
         correction=correction,
         origin=replace(found.origin, came_fitted=True),
     )
-    return replace(findings, **_decided(whole, session, findings, count, ps=ps))
+    return replace(findings, **_decided(whole, session, findings, proved, count, ps=ps))
 
 
 def _settings(large: Large) -> dict[str, str]:
@@ -147,17 +185,19 @@ def _notes(found: Findings, task: Task, count: int, kept: int, *, ps: bool = Tru
     )
 
 
-def _decided(task: Task, session: Session, findings: Findings, count: int, *, ps: bool) -> dict[str, Any]:
-    """Verdict and causes by the proof on all rows."""
+def _decided(
+    task: Task, session: Session, findings: Findings, proved: Correction | None, count: int, *, ps: bool
+) -> dict[str, Any]:
+    """Verdict and causes by the proof on all rows, of the correction that is ``proved`` by it."""
     if findings.changes:
         more = " The labels of the rows that were not drawn are not judged before that is repaired."
         return {"verdict": f"{findings.verdict}{more if count > len(session.task.train) else ''}"}
     if findings.causes == (RANKED,):
         return {"verdict": only_ranked(task)}
-    causes = findings.causes
-    if findings.correction is None:
-        left = tuple(each for each in causes if each.cause != "training_labels")
-        causes = in_order(left or cannot_say(session.hypotheses), enough=bool(session.hypotheses))
+    left = [each for each in findings.causes if each.where and each.cause != "training_labels"]
+    if (accused := training_labels(session.task, proved, None, session.hypotheses)) is not None:
+        left.append(accused)
+    causes = in_order(tuple(left) or cannot_say(session.hypotheses), enough=bool(session.hypotheses))
     told = verdict(task, findings.correction, session.hypotheses)
     told = with_causes(task, task, replace(findings, verdict=told, causes=causes))
     if count > len(session.task.train):

@@ -13,6 +13,7 @@ from math import prod
 
 import numpy as np
 
+from psidebug.blocks import lots
 from psidebug.evidence.belief import Labels, mean_posterior
 from psidebug.evidence.calibration import Calibrated
 from psidebug.evidence.contest import given_labels
@@ -37,10 +38,14 @@ BLOCK, BLOCK_NUMBERS = 50_000, 2**22
 
 
 def drawn_rows(data: Data, count: int, seed: int = 0) -> Rows:
-    """So many training rows, drawn by chance, the same in whatever order they came; and all of rare classes."""
-    order, rng = data.in_order_of_ids, np.random.default_rng(seed)
-    drawn = np.bincount(data.train.codes)[data.train.codes] <= count * RARE
-    drawn[order[rng.choice(len(order), count, replace=False)]] = True
+    """So many training rows, drawn by chance, the same in whatever order they came; and all of rare classes.
+
+    A row's lot is that of its number, so that a part of a part is drawn as it is from all, and from files as from an
+    array (:func:`psidebug.blocks.lots`).
+    """
+    whole = data.whole
+    drawn = whole.class_counts[data.train.codes] <= count * RARE
+    drawn[np.argsort(-lots(whole.numbers, seed), kind="stable")[:count]] = True
     return np.flatnonzero(drawn)
 
 

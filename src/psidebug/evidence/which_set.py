@@ -56,6 +56,7 @@ def mirrored(task: Task) -> Task:
         annotations=None,
         opinion=None,
         test_metadata=None,
+        part_of=None,
     )
     return Task(task.learner, swapped, data.train.codes, np.empty(0, dtype=np.intp), task.seed, task.fitted_by_user)
 

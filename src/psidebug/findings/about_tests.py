@@ -127,6 +127,7 @@ def tests_as_rows(findings: Findings, data: Data) -> Data:
         came=None,
         annotations=None,
         opinion=None,
+        part_of=None,
     )
 
 

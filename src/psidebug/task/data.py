@@ -47,6 +47,20 @@ class LabelledSet:
 
 
 @dataclass(frozen=True, eq=False)
+class Whole:
+    """All training rows, as a part of them knows them: rows are drawn by their numbers among all."""
+
+    numbers: npt.NDArray[np.int64]
+    """Of each row of the part (n,)."""
+    class_counts: npt.NDArray[np.intp]
+    """Rows of each class among all (K,)."""
+
+    def of_rows(self, rows: npt.NDArray[np.intp]) -> Whole:
+        """As these rows of the part know them."""
+        return replace(self, numbers=self.numbers[rows])
+
+
+@dataclass(frozen=True, eq=False)
 class Data:
     """What a learner is trained on and tested with; made by :meth:`of`, changed by :mod:`psidebug.changes`."""
 
@@ -72,6 +86,8 @@ class Data:
     """What the user's own model says of the rows; None if that was not given."""
     test_metadata: Table | None = None
     """The columns of ``metadata`` for the test rows, to be shown; None if that was not said."""
+    part_of: Whole | None = None
+    """The rows that these are a part of; None if they are all."""
 
     @classmethod
     def of(
@@ -150,6 +166,15 @@ class Data:
         plain = np.array([str(each) for each in self.rows.tolist()]) if self.rows.dtype.kind == "O" else self.rows
         return np.argsort(plain, kind="stable")
 
+    @cached_property
+    def whole(self) -> Whole:
+        """All rows, numbered in the order of their ids, or those that these are a part of."""
+        if self.part_of is not None:
+            return self.part_of
+        numbers = np.empty(len(self.rows), dtype=np.int64)
+        numbers[self.in_order_of_ids] = np.arange(len(numbers))
+        return Whole(numbers, np.bincount(self.train.codes, minlength=self.encoding.size))
+
     @property
     def codes_as_they_came(self) -> Codes:
         """The training labels (N,) with those that the known rows came with: where they were wrong, others may be."""
@@ -208,6 +233,7 @@ class Data:
             came=of(self.came),
             annotations=None,
             opinion=None if self.opinion is None else self.opinion.of_rows(rows),
+            part_of=self.whole.of_rows(rows),
         )
 
     def with_labels(self, codes: Codes) -> Data:

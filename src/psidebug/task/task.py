@@ -141,17 +141,18 @@ class Task:
         vars(part)["seen_in_every_world"] = None if again is None else again.of_rows(rows, part.train.features)
         return part
 
-    def block(self, train: LabelledSet, rows: npt.NDArray[Any], part_of: int) -> Task:
+    def block(self, train: LabelledSet, rows: npt.NDArray[Any], part_of: int, metadata: Table | None = None) -> Task:
         """Other training rows, a block of many, beside the same test set; steps and learner are as they were fitted."""
         data = replace(
             self.data,
             train=train,
             rows=rows,
             given_labels=None,
-            metadata=None,
+            metadata=metadata,
             sample_weight=None,
             known=None,
             came=None,
+            part_of=None,
         )
         other = replace(self, data=data, part_of=part_of)
         vars(other)["seen"] = vars(other)["seen_in_every_world"] = self.seen.of_block(train.features)
