@@ -20,8 +20,11 @@ from sklearn.pipeline import make_pipeline
 
 import psidebug
 from psidebug import datasets, policy
+from psidebug.causes import duplicates
 from psidebug.checks import Check, checks_of
+from psidebug.checks import rows as rows_module
 from psidebug.checks.number_texts import number_texts
+from psidebug.checks.rows import different
 from psidebug.datasets import DESIGNS
 from psidebug.slices.conditions import Condition
 from psidebug.task.data import Data
@@ -372,3 +375,25 @@ def test_they_are_saved_with_the_run_and_shown_on_pages(overlapping: psidebug.Di
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "<li>A &lt;b&gt; &amp; c.</li>" in page
     assert "A &lt;b&gt; &amp; c." in marked._repr_html_()
+
+
+def test_different_rows_are_counted_as_they_are() -> None:
+    keys = np.random.default_rng(0).integers(0, 50, size=200).astype(np.uint64)
+    assert different(keys) == len(set(keys.tolist()))
+    assert different(keys[:0]) == 0
+
+
+def test_rows_are_compared_once_for_causes_and_checks(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[int] = []
+    plain = rows_module.equal_rows
+
+    def counting(train: Any, test: Any, pairs: Any) -> Any:
+        compared.append(len(train))
+        return plain(train, test, pairs)
+
+    for place in (rows_module, duplicates):
+        monkeypatch.setattr(place, "equal_rows", counting)
+    data = data_of(rows(300), rows(100, 1))
+    assert duplicates.claims(data) == []
+    assert checks_of(data) is not None
+    assert compared == [300]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.special import softmax
@@ -11,6 +13,7 @@ from psidebug.margins import (
     best_rival,
     by_class,
     is_wrong,
+    largest_of_rows,
     log_losses,
     log_shares,
     loss_weights,
@@ -18,6 +21,7 @@ from psidebug.margins import (
     predicted_by,
     rival_probabilities,
     rivals_of,
+    sums_of_rows,
     with_signs,
 )
 
@@ -99,3 +103,12 @@ def test_shares_of_votes_are_smoothed_and_keep_their_order() -> None:
     np.testing.assert_allclose(np.exp(logs).sum(axis=1), 1.0)
     assert np.isfinite(logs).all()
     assert logs.argsort().tolist() == shares.argsort().tolist()
+
+
+@pytest.mark.parametrize("classes", [1, 2, 3, 10])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_sums_and_maxima_of_rows_are_those_of_numpy_to_the_last_digit(classes: int, order: Any) -> None:
+    table = np.asarray(np.random.default_rng(0).normal(size=(500, classes)), order=order)
+    table[3] = np.nan
+    assert sums_of_rows(table).tobytes() == table.sum(axis=1).tobytes()
+    assert largest_of_rows(table).tobytes() == table.max(axis=1).tobytes()

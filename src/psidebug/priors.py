@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from psidebug.errors import InvalidPrior
+from psidebug.margins import sums_of_rows
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.intp]
@@ -137,7 +138,7 @@ def noise(given: Codes, classes: int, rate: float | npt.ArrayLike, proposal: npt
     if not np.all(np.isfinite(rates)) or np.any(rates < 0) or np.any(rates >= 1):
         raise InvalidPrior("a noise rate is a probability of at least 0 and below 1 (for instance 0.05).")
     moves = _proposals(given, classes, proposal) * np.broadcast_to(rates, given.shape)[:, None]
-    moves[np.arange(len(given)), given] = np.maximum(1.0 - moves.sum(axis=1), np.finfo(np.float64).tiny)
+    moves[np.arange(len(given)), given] = np.maximum(1.0 - sums_of_rows(moves), np.finfo(np.float64).tiny)
     return Prior(given, moves)
 
 
@@ -170,7 +171,7 @@ def _proposals(given: Codes, classes: int, proposal: npt.ArrayLike | None) -> Fl
             raise InvalidPrior("a proposal holds probabilities: numbers of at least 0.")
         targets = (table[given] if table.shape == (classes, classes) else table).copy()
     targets[np.arange(len(given)), given] = 0.0
-    totals = targets.sum(axis=1)
+    totals = sums_of_rows(targets)
     if np.any(totals <= 0):
         raise InvalidPrior("a proposal must leave each label at least one other class to move to.")
     return np.asarray(targets / totals[:, None])

@@ -77,14 +77,14 @@ def group_sufficiency(
         others[members] = False
         together, moves = np.zeros((2, 1, prior.classes))
         together[0, 1] = effects[members, proposed[members]].sum()
-        rate = float(np.clip(prior.rates[members].mean(), 1e-6, 1.0 - 1e-6))
-        moves[0, :2] = 1.0 - rate, rate
-        joined = Prior(np.append(prior.given[others], 0), np.concatenate([prior.moves[others], moves]))
+        rest = Prior(prior.given[others], prior.moves[others])
         try:
             if prior.size > MOST_INVERTED:
-                rest = Prior(prior.given[others], prior.moves[others])
                 answers.append(_by_saddle_point(rest, effects[others], line.threshold, float(together[0, 1])))
                 continue
+            rate = float(np.clip(prior.rates[members].mean(), 1e-6, 1.0 - 1e-6))
+            moves[0, :2] = 1.0 - rate, rate
+            joined = Prior(np.append(rest.given, 0), np.concatenate([rest.moves, moves]))
             cause = LinearSymptom(joined, np.concatenate([effects[others], together]), line.threshold)
             answers.append(float(closed_form(cause).ps[-1]))
         except NoWorldWithout:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import AbstractContextManager
+from functools import lru_cache
 from typing import Any
 
 WORTH_THREADS = 50_000
@@ -16,9 +18,7 @@ THREAD_OPTIONS = ("n_jobs", "nthread", "num_threads", "thread_count")
 
 def few_threads(rows: int) -> AbstractContextManager[object]:
     """One thread for the loops of trees while there are few rows; as many as the library likes for many."""
-    from threadpoolctl import threadpool_limits  # looks at every library that is loaded: not before it is needed
-
-    limits: AbstractContextManager[object] = threadpool_limits(
+    limits: AbstractContextManager[object] = _libraries(len(sys.modules)).limit(
         limits=1 if rows < WORTH_THREADS else None, user_api="openmp"
     )
     return limits
@@ -40,3 +40,11 @@ def open_threads(model: Any) -> dict[str, None]:
     return {
         key: None for key, owner in owners.items() if type(owner).__module__.split(".")[0] in ("lightgbm", "xgboost")
     }
+
+
+@lru_cache(maxsize=1)
+def _libraries(loaded: int) -> Any:
+    """Those with threads of their own, looked for once more when more modules were ``loaded``: it takes a while."""
+    from threadpoolctl import ThreadpoolController  # looks at every library that is loaded: not before it is needed
+
+    return ThreadpoolController()

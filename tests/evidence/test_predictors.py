@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,7 @@ from psidebug.diagnosis import some_rows
 from psidebug.evidence.calibration import calibrate
 from psidebug.evidence.contest import worth_asking
 from psidebug.evidence.held_out import Folds, LabelPredictions
-from psidebug.evidence.predictors import FOREST, LINEAR, OWN, Predictors
+from psidebug.evidence.predictors import FOREST, LINEAR, OWN, Predictors, once_for_all
 from psidebug.evidence.predictors import OWN_ON_TEST as ON_TEST
 from psidebug.evidence.which_set import mirrored
 from psidebug.policy import FOLDS, LEAST_PROBABILITY
@@ -459,3 +459,19 @@ def test_about_fewer_test_rows_who_learned_from_training_labels_is_not_trained_a
     for name, each in said.items():
         np.testing.assert_array_equal(each.train, anew[name].train)
         np.testing.assert_array_equal(each.test, anew[name].test)
+
+
+def test_rows_in_scale_are_made_once_for_all_who_ask_about_the_same() -> None:
+    made: list[int] = []
+
+    def twice(task: Task, rows: Any) -> Any:
+        made.append(len(rows))
+        return rows * 2
+
+    prepared, task = once_for_all(twice), cast(Task, None)
+    some, others = np.arange(3), np.arange(3)
+    assert prepared(task, some) is prepared(task, some)
+    assert made == [3]
+    prepared(task, others)
+    assert made == [3, 3]
+    assert prepared(task, some).tolist() == [0, 2, 4]

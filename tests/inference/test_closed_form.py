@@ -10,7 +10,7 @@ import pytest
 from psidebug.errors import InvalidSymptom, NoWorldWithout, SymptomAbsent
 from psidebug.inference import closed_form as module
 from psidebug.inference import linear
-from psidebug.inference.characteristic import invert
+from psidebug.inference.characteristic import _last_return, invert
 from psidebug.inference.closed_form import closed_form
 from psidebug.inference.enumeration import enumeration
 from psidebug.inference.estimates import Estimates, exact_estimates
@@ -235,3 +235,20 @@ def test_wrong_questions_are_refused() -> None:
         LinearSymptom(prior, effects * np.nan, 1.0)
     with pytest.raises(InvalidSymptom, match="one effect per"):
         LinearSymptom(prior, effects[:1], 1.0)
+
+
+def test_the_last_return_is_the_same_as_by_all_labels_at_once() -> None:
+    """Probes that a part of the labels rules out are not asked again: the sum of what they lose only rises."""
+    rng = np.random.default_rng(3)
+    for spread in (0.0, 1e-4, 1e-3, 0.3):
+        effects = np.zeros((3000, 2))
+        given = rng.integers(0, 2, 3000)
+        effects[np.arange(3000), 1 - given] = 1.0 + spread * rng.normal(size=3000)
+        symptom = LinearSymptom(noise(given, 2, 0.05), effects, 200.0)
+        tilt = saddle_point(symptom)
+        moves, spreads = symptom.moves[0], (tilt.moved * (1.0 - tilt.moved))[0]
+        strong = np.argsort(spreads * moves**2)[-2048:]
+        probes = (2.0 * np.pi * np.arange(1, 5)[:, None] / np.abs(moves[strong[-64:]])).ravel()
+        loss = (1.0 - np.cos(np.outer(probes, moves[strong]))) @ spreads[strong]
+        expected = probes[np.exp(-loss) * tilt.rate / probes > 1e-7].max(initial=0.0)
+        assert _last_return(symptom, tilt, np.inf) == pytest.approx(expected, rel=1e-12)

@@ -17,6 +17,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from psidebug.slices import atoms as module
+from psidebug.slices import ranges
 from psidebug.slices.atoms import atoms_of
 from psidebug.slices.conditions import Condition, Home
 from psidebug.slices.ranges import short_date, short_number
@@ -231,3 +232,18 @@ def test_a_cut_has_few_digits(inside: float, outside: float, cut: float) -> None
 )
 def test_a_date_is_written_no_finer_than_needed(value: str, other: str, written: str) -> None:
     assert short_date(np.datetime64(value), [np.datetime64(other)]) == written
+
+
+def test_conditions_are_written_when_they_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of thousands of ranges a few are told: finding their ends in few digits took longer than counting."""
+    written: list[float] = []
+
+    def writing(inside: float, outside: float) -> float:
+        written.append(inside)
+        return short_number(inside, outside)
+
+    monkeypatch.setattr(ranges, "short_number", writing)
+    atoms = atoms_of(NUMBERS[:, None], None, np.empty(COUNT, dtype=object), least=3)
+    assert len(atoms.conditions) > 100
+    assert len(written) <= 2
+    assert atoms.conditions[5] is atoms.conditions[5]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
+import psidebug
+from psidebug.store import fingerprint as module
 from psidebug.store.fingerprint import fingerprint_of
 from psidebug.task.task import Task
 
@@ -40,3 +43,22 @@ def test_one_other_label_is_another_training_set() -> None:
 
 def test_labels_as_texts_or_objects_are_the_same() -> None:
     assert digests(labels=LABELS.astype(object)) == digests()
+
+
+def test_digests_are_taken_when_they_are_first_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[str] = []
+    plain = module.fingerprint_of
+
+    def taking(task: Task) -> dict[str, str]:
+        taken.append("once")
+        return plain(task)
+
+    monkeypatch.setattr(module, "fingerprint_of", taking)
+    options: dict[str, Any] = {"effort": "rank", "progress": False}
+    found = psidebug.debug(LogisticRegression(), X, LABELS, X, LABELS[::-1], rows=IDS, **options).found
+    assert not taken
+    read = found.origin.fingerprint
+    assert read["train"] == digests()["train"]
+    assert set(read) == {"train", "test", "rows", "learner"}
+    assert taken == ["once"]
+    assert pickle.loads(pickle.dumps(read)) == dict(read) == read

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from psidebug.errors import ContinuousLabels, LabelError, MissingLabels, SingleClass, UnseenClass
-from psidebug.task.labels import array_of, encoding_of, listed
+from psidebug.task.labels import array_of, compressed, encoding_of, listed
 
 
 class Colour(StrEnum):
@@ -233,3 +233,23 @@ def test_an_array_holds_the_values_it_was_given(values: list[Hashable]) -> None:
     assert array.tolist() == values
     if len({type(value) for value in values}) == 1:
         assert [type(value) for value in array.tolist()] == [type(value) for value in values]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array([100, -100, 127, -128, 100], dtype=np.int8),
+        np.array([2**64 - 1, 2**64 - 5, 2**64 - 1], dtype=np.uint64),
+        np.array([-(2**63), -(2**63) + 7]),
+        np.array([7, 0, 10**6]),
+        np.array([3], dtype=np.uint16),
+    ],
+    ids=["small", "large", "lowest", "far apart", "one"],
+)
+def test_whole_numbers_that_are_counted_are_the_same_as_sorted_ones(labels: Any) -> None:
+    distinct, places = compressed(labels, name="y_train")
+    expected, at = np.unique(labels, return_inverse=True)
+    assert distinct == expected.tolist()
+    assert all(type(each) is int for each in distinct)
+    assert places.tolist() == at.tolist()
+    assert places.dtype == np.intp

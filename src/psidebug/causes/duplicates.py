@@ -12,7 +12,7 @@ from psidebug import policy
 from psidebug.causes.claim import Claim
 from psidebug.changes import Change, Drop, Weigh
 from psidebug.checks.pairs import pairs_of
-from psidebug.checks.rows import Keys, equal_rows
+from psidebug.checks.rows import Keys, different, equal_rows, rows_of
 from psidebug.task.data import Data
 
 
@@ -22,7 +22,7 @@ def claims(data: Data, without: Collection[str] = ()) -> list[Claim]:
     Whether they are is asked ``without`` some columns, in which something else is wrong.
     """
     whole, test = row_keys(data)
-    copies = len(whole) - len(np.unique(whole))
+    copies = len(whole) - different(whole)
     if copies < policy.LEAST_SHARE_OF_A_CODE * len(whole):
         return []
     _, group, sizes = np.unique(whole, return_inverse=True, return_counts=True)
@@ -66,5 +66,8 @@ def _claim(data: Data, group: npt.NDArray[np.intp], sizes: npt.NDArray[np.intp],
 def row_keys(data: Data, without: Collection[str] = ()) -> tuple[Keys, Keys]:
     """A number for each row of both sets; rows that are equal, but for some columns, have equal ones."""
     train, test = data.train.features, data.test.features
-    found = equal_rows(train, test, [each for each in pairs_of(train, test) if each.name not in without])
+    if not without:
+        found = rows_of(data)
+    else:
+        found = equal_rows(train, test, (each for each in pairs_of(train, test) if each.name not in without))
     return found.train, found.test

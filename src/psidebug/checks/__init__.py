@@ -13,7 +13,7 @@ from psidebug.checks.date_texts import date_texts
 from psidebug.checks.number_texts import number_texts
 from psidebug.checks.outside import outside
 from psidebug.checks.pairs import Pairs
-from psidebug.checks.rows import contradictions, equal_rows, overlap
+from psidebug.checks.rows import contradictions, overlap, rows_of
 from psidebug.checks.useless import constants, ids
 from psidebug.task.data import Data
 
@@ -24,7 +24,7 @@ def checks_of(data: Data) -> tuple[Check, ...]:
     """What was seen, the most important first, and no more than a person reads."""
     train, test = data.train.features, data.test.features
     pairs = Pairs(train, test)
-    rows = equal_rows(train, test, pairs)
+    rows = rows_of(data)
     seen = (
         overlap(rows),
         contradictions(rows, data),

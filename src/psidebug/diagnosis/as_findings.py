@@ -31,7 +31,7 @@ from psidebug.findings.findings import (
 )
 from psidebug.inference.estimates import Estimates
 from psidebug.margins import predicted_by
-from psidebug.store.fingerprint import fingerprint_of, versions
+from psidebug.store.fingerprint import Fingerprint, versions
 from psidebug.task.labels import Codes, quoted
 from psidebug.task.task import Task
 
@@ -39,14 +39,17 @@ from psidebug.task.task import Task
 def origin_of(task: Task, seed: str) -> Origin:
     """What a diagnosis of this task, made now, is made from; ``seed`` is what to give again to repeat it."""
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    return Origin(psidebug.__version__, seed, versions(), fingerprint_of(task), now, came_fitted=task.fitted_by_user)
+    return Origin(psidebug.__version__, seed, versions(), Fingerprint(task), now, came_fitted=task.fitted_by_user)
 
 
 def label_findings(
     task: Task, estimates: Estimates | None, hypotheses: Sequence[Hypothesis], repaired: Codes
 ) -> LabelFindings:
     """What is known of each training label, by the explanation with the most evidence, else by P(Y_i ≠ y_i | ¬φ)."""
-    given, nothing, believed = task.train.codes, np.full(len(task.train), np.nan), posterior_of(task, hypotheses)
+    given, nothing = task.train.codes, np.full(len(task.train), np.nan)
+    likeliest, confidence = given, np.ones(len(given))  # if nothing says otherwise
+    if hypotheses and hypotheses[0].likely:
+        likeliest, confidence = hypotheses[0].posterior.argmax(axis=1), hypotheses[0].posterior.max(axis=1)
     if hypotheses:
         p_wrong, others = hypotheses[0].p_wrong(given), hypotheses[0].posterior.copy()
         others[np.arange(len(others)), given] = -1.0
@@ -63,8 +66,8 @@ def label_findings(
         ps_low=nothing if estimates is None else estimates.low,
         ps_high=nothing if estimates is None else estimates.high,
         p_wrong=p_wrong,
-        likeliest=believed.argmax(axis=1),
-        confidence=believed.max(axis=1),
+        likeliest=likeliest,
+        confidence=confidence,
         order=_suspects(task, estimates, hypotheses, p_wrong),
     )
 

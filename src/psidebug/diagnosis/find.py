@@ -139,6 +139,7 @@ def _one_round(
     stated = stated_prior(spec.prior, task)
     if show is not None and (first := first_suspects(task, box, stated, spec, SHOWN_FIRST)) is not None:
         show(first)
+    checks = _checks(task)  # before evidence takes memory: rows are looked at in blocks
     timings.begin("evidence")
     prover = Prover(task, Trainer(task, before_fit=lambda fits: tick(FIT, fits, 0)))
     enough, only = enough_evidence(task), spec.causes == "labels"
@@ -182,7 +183,7 @@ def _one_round(
         labels=labels,
         predictions=predictions_of(task, None if best is None else best.verified),
         verdict=verdict(task, correction, hypotheses),
-        checks=_checks(task),
+        checks=checks,
         notes=notes,
         settings=settings,
         origin=origin,

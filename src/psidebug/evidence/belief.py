@@ -13,6 +13,7 @@ import numpy as np
 from psidebug.evidence.calibration import Calibrated
 from psidebug.evidence.held_out import Floats, Mask, Rows
 from psidebug.evidence.noise_rates import posterior_of
+from psidebug.margins import sums_of_rows
 from psidebug.task.labels import Codes
 
 
@@ -51,7 +52,7 @@ class Belief:
             codes, known = labels.codes[own], None if labels.known is None else labels.known[own]
             if group == 0 and self.shares is not None and labels.stated is not None:
                 joint = probability[own] * labels.stated[own] / np.maximum(self.shares, 1e-6)
-                made[own] = joint / np.maximum(joint.sum(axis=1, keepdims=True), 1e-300)
+                made[own] = joint / np.maximum(sums_of_rows(joint), 1e-300)[:, None]
                 continue
             follow = self.follow if group == 0 else None
             seen = None if follow is None or look is None else np.exp(look[own, :][np.arange(len(codes)), codes])

@@ -15,6 +15,7 @@ from scipy.stats import chi2
 
 from psidebug import policy
 from psidebug.evidence.held_out import Elsewhere, Floats, LabelPredictions
+from psidebug.margins import sums_of_rows
 from psidebug.task.labels import Codes
 
 
@@ -88,7 +89,7 @@ def calibrate(
         weights, bias = values[:count], values[count:]
         probability = _softmax(np.tensordot(weights, logs, axes=1) + np.append(0.0, bias)[:, None]).T
         joint = probability * likelihood
-        total = np.maximum(joint.sum(axis=1), 1e-300)
+        total = np.maximum(sums_of_rows(joint), 1e-300)
         residual = probability - joint / total[:, None]
         away = weights - mean
         penalty = 0.5 * policy.WEIGHT_PRIOR * float(away @ away) + 0.5 * policy.BIAS_PRIOR * float(bias @ bias)

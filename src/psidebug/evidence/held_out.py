@@ -19,6 +19,7 @@ from psidebug import policy
 from psidebug.graybox.logistic.design import DesignMatrix
 from psidebug.graybox.logistic.left_out import left_out_scores, possible
 from psidebug.graybox.logistic.reading import objective_of
+from psidebug.margins import largest_of_rows, sums_of_rows
 from psidebug.task import learner as learners
 from psidebug.task.data import LabelledSet
 from psidebug.task.labels import Codes
@@ -225,8 +226,8 @@ def leave_one_out(model: LogisticRegression, lesson: Lesson, task: Task) -> Floa
 
 def log_probabilities(scores: Floats) -> Floats:
     """Logarithms of the softmax, none below that of ``LEAST_PROBABILITY``."""
-    least = scores - scores.max(axis=1, keepdims=True)
-    least -= np.log(np.exp(least).sum(axis=1, keepdims=True))
+    least = scores - largest_of_rows(scores)[:, None]
+    least -= np.log(sums_of_rows(np.exp(least)))[:, None]
     return np.asarray(np.maximum(least, float(np.log(policy.LEAST_PROBABILITY)), out=least))
 
 

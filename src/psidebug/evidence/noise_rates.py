@@ -26,6 +26,7 @@ from scipy.special import rel_entr
 
 from psidebug import policy
 from psidebug.evidence.held_out import Floats, Mask
+from psidebug.margins import sums_of_rows
 from psidebug.task.labels import Codes
 
 ROUNDS, SETTLED = 200, 1e-5
@@ -101,7 +102,9 @@ def uneven_are_better(even: NoiseFit, free: NoiseFit, gain: float) -> bool:
 
 def even_rates(size: int, share: float) -> Floats:
     """Even rates (K, K): this share of the labels is wrong."""
-    return np.where(np.eye(size) == 1.0, 1.0 - share, share / (size - 1))
+    rates = np.full((size, size), share / (size - 1))
+    rates.flat[:: size + 1] = 1.0 - share
+    return rates
 
 
 def fit_by_em(
@@ -126,13 +129,14 @@ def fit_by_em(
     recorded, drawn_to = np.eye(size).take(given, axis=1).T, rates
     for _ in range(rounds):
         posterior, _, true = posterior_of(probability, rates, given, known, follow, look)
-        counts = (posterior * true).T @ recorded + pseudo_counts
+        by_truth = posterior if look is None else posterior * true
+        counts = by_truth.T @ recorded + pseudo_counts
         # ε is the share of all counts that are off the diagonal
-        drawn_to = even_rates(size, 1.0 - float(np.trace(counts) / counts.sum()))
+        drawn_to = even_rates(size, 1.0 - float(counts.trace() / counts.sum()))
         if look is not None:
             counts += policy.SHRUNK * drawn_to
         before, rates = (rates, follow), drawn_to if even else counts / counts.sum(axis=1, keepdims=True)
-        follow = None if look is None else 1.0 - float((posterior * true).sum()) / len(given)
+        follow = None if look is None else 1.0 - float(by_truth.sum()) / len(given)
         if max(np.abs(rates - before[0]).max(), abs((follow or 0.0) - (before[1] or 0.0))) < SETTLED:
             break
     posterior, likelihood, _ = posterior_of(probability, rates, given, known, follow, look)
@@ -173,5 +177,5 @@ def posterior_of(
         settled = known >= 0
         others = np.arange(probability.shape[1]) != known[:, None]
         joint = np.where(settled[:, None] & others, 0.0, np.maximum(joint, 1e-300))
-    total = np.maximum(joint.sum(axis=1), 1e-300)
+    total = np.maximum(sums_of_rows(joint), 1e-300)
     return joint / total[:, None], total, true

@@ -35,6 +35,7 @@ from psidebug.evidence.held_out import (
     Folds,
     LabelPredictions,
     Mask,
+    Prepared,
     Recipe,
     Rows,
     Without,
@@ -184,6 +185,20 @@ def as_matrix(task: Task, rows: Rows) -> Any:
     return _matrix(take(task.seen.train, rows))
 
 
+def once_for_all(prepared: Prepared) -> Prepared:
+    """The same; the rows that were asked about last are kept, since every hypothesis asks about the same."""
+    last: list[tuple[Rows, Any]] = []
+
+    def kept(task: Task, rows: Rows) -> Any:
+        held = last[0] if last else None
+        if held is None or held[0] is not rows:  # two threads may ask: what is returned is never the other's
+            held = rows, prepared(task, rows)
+            last[:] = [held]
+        return held[1]
+
+    return kept
+
+
 def _own(task: Task, train: Any, test: Any) -> list[Predictor]:
     """The user's learner; in one fit if labels have no part in what comes before its final estimator."""
     final, whole = learners.final_step(task.learner), None
@@ -208,7 +223,8 @@ def _plain(task: Task, trainer: Trainer, train: Any, test: Any) -> list[Predicto
     def in_scale(other: Task, rows: Rows) -> Any:
         return scaler.transform(as_matrix(other, rows)[:, varies])
 
-    linear = Recipe(task, estimator, scaled[: train.shape[0]], scaled[train.shape[0] :], "both", prepared=in_scale)
+    parts = scaled[: train.shape[0]], scaled[train.shape[0] :]
+    linear = Recipe(task, estimator, *parts, "both", prepared=once_for_all(in_scale))
     if sp.issparse(train) or train.shape[1] > WIDEST:
         return [Trained(LINEAR, linear, linear)]
     filled = SimpleImputer(keep_empty_features=True).fit(train)

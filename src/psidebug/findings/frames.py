@@ -21,7 +21,7 @@ from psidebug.findings.findings import (
     Point,
 )
 from psidebug.task.labels import Encoding
-from psidebug.task.tables import Table, frame_like
+from psidebug.task.tables import Table, frame_like, library_of
 from psidebug.timings import Timing
 
 KINDS = {"int": np.intp, "float": np.float64, "bool": bool, "str": object}
@@ -30,7 +30,7 @@ KINDS = {"int": np.intp, "float": np.float64, "bool": bool, "str": object}
 
 def library_for(table: Table) -> str:
     """Name of the data-frame library that goes with a user's table: its own, or else the first that is installed."""
-    return str(nw.get_native_namespace(frame_like({"row": np.empty(0)}, table)).__name__)
+    return str(library_of(table).__name__)
 
 
 def checks_frame(findings: Findings) -> Any:

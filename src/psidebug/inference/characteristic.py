@@ -34,6 +34,8 @@ Rows = npt.NDArray[np.intp]
 
 BLOCK = 4096
 """Rows handled at once: their powers stay in the processor's cache."""
+PROBED_AT_ONCE = 256
+"""Labels by which it is asked at a time whether ψ comes back."""
 BINNED_ERROR = 1e-6
 """Stated of bins. Measured for ψ: at most 1e-7, for normal, heavy, skewed and tiny effects of 150,000 and more."""
 MOST_NODES = 4096
@@ -243,9 +245,13 @@ def _last_return(symptom: LinearSymptom, tilt: Tilt, last: float) -> float:
     probes = probes[probes <= last]
     if len(probes) == 0:
         return 0.0
-    loss = (1.0 - np.cos(np.outer(probes, effects[sample]))) @ spreads[sample]
-    returns = probes[np.exp(-loss) * tilt.rate / probes > 1e-7]
-    return float(returns.max(initial=0.0))
+    loss = np.zeros(len(probes))
+    for start in range(0, len(sample), PROBED_AT_ONCE):  # most probes are out after the first few: a sum only rises
+        some = sample[start : start + PROBED_AT_ONCE]
+        loss += (1.0 - np.cos(np.outer(probes, effects[some]))) @ spreads[some]
+        here = np.exp(-loss) * tilt.rate / probes > 1e-7
+        probes, loss = probes[here], loss[here]
+    return float(probes.max(initial=0.0))
 
 
 def _ended(psi: Complex, u: npt.NDArray[np.floating[Any]], tilt: Tilt) -> bool:

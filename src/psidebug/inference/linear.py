@@ -103,7 +103,8 @@ def lattice_step(effects: Floats) -> float | None:
     if len(sizes) == 0:
         return None
     step = largest = float(sizes.max())
-    for some in (sizes[:64], np.unique(sizes)):  # the first are enough to tell, most of the time
+    for every in (False, True):
+        some = np.unique(sizes) if every else sizes[:64]  # the first are enough to tell, most of the time
         for size in some.tolist():
             step = _common_divisor(step, size, 1e-9 * largest)
             if step < COARSEST * largest:

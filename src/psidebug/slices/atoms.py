@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 from psidebug import policy
 from psidebug.slices.conditions import UNNAMED, Condition, Home, Ints, Mask, Plain, coded, words_of
-from psidebug.slices.ranges import Block, Cells, cut
+from psidebug.slices.ranges import Block, Cells, Told, cut
 from psidebug.task.tables import Column, Table, column_of, columns
 
 Floats = npt.NDArray[np.float64]
@@ -28,6 +28,21 @@ MOST_ATOMS = 20_000
 """Numbers are cut less finely where there are so many columns that their ranges would be more than this."""
 AT_ONCE = 100_000
 """Rows × columns that are counted in one step: few rows of many columns would else take many small ones."""
+
+
+class Conditions(Sequence[Condition]):
+    """Those of the atoms, each made when it is first asked for."""
+
+    def __init__(self, told: list[Told]) -> None:
+        self._told = told
+
+    def __len__(self) -> int:
+        return len(self._told)
+
+    def __getitem__(self, place: Any) -> Any:
+        if not isinstance(told := self._told[place], Condition):
+            told = self._told[place] = told()
+        return told
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +55,7 @@ class Atoms:
     """(N, words), 1 where the row has the word."""
     size: int
     """Number of cells."""
-    conditions: Sequence[Condition]
+    conditions: Conditions
     first: Ints
     last: Ints
     """Cells of each atom: first, and the one after the last."""
@@ -127,22 +142,24 @@ def _joined(blocks: list[Block], rows: int) -> Atoms:
     of_words = [block.cells for block in blocks if sp.issparse(block.cells)]
     codes = np.empty((len(blocks) - len(of_words), rows), dtype=np.min_scalar_type(starts[-1]))
     about: dict[tuple[Plain, ...], int] = {}
-    numbers, place, words = [], 0, 0
+    conditions = Conditions([told for block in blocks for told, _, _ in block.atoms])
+    numbers: list[tuple[int, int, int, int]] = []
+    place, words = 0, 0
     for block, start in zip(blocks, starts, strict=False):
         of_column = not sp.issparse(block.cells)
         if of_column:
             codes[place] = block.cells
             codes[place] += start
-        for number, (condition, first, last) in enumerate(block.atoms):
+        for number, (_, first, last) in enumerate(block.atoms):
             if number == 0 or not of_column:
-                column = about.setdefault(_subject(condition), len(about))
+                column = about.setdefault(_subject(conditions[len(numbers)]), len(about))
             numbers.append((start + first, start + last, place if of_column else -1 - words - number, column))
         place, words = place + of_column, words + (0 if of_column else block.size)
     return Atoms(
         codes,
         sp.csr_array(sp.hstack([sp.csr_array((rows, 0)), *of_words], format="csr")),
         starts[-1],
-        [condition for block in blocks for condition, _, _ in block.atoms],
+        conditions,
         *np.array(numbers, dtype=np.intp).reshape(-1, 4).T,
     )
 
@@ -217,7 +234,8 @@ def _stretches(ids: npt.NDArray[Any], *, least: int) -> Block:
     starts = -(-np.arange(size + 1) * len(ids) // size)  # so that a half, a quarter, … of the rows end where they end
     codes = np.empty(len(ids), dtype=np.uint8)
     codes[order] = np.arange(len(ids)) * size // len(ids)
-    atoms, width = [], size // 2
+    atoms: list[tuple[Told, int, int]] = []
+    width = size // 2
     while width > 1:
         for first in range(0, size - width + 1, width // 2):
             rows = order[starts[first] : starts[first + width]]
@@ -239,5 +257,5 @@ def _calendar(dates: npt.NDArray[Any], name: str, home: Home) -> Iterator[Block]
 
 def _single(cells: Cells | sp.csr_array, conditions: list[Condition], others: int = 0) -> Block:
     """Cells that are an atom each, and after them others that are none."""
-    atoms = [(condition, cell, cell + 1) for cell, condition in enumerate(conditions)]
+    atoms: list[tuple[Told, int, int]] = [(each, cell, cell + 1) for cell, each in enumerate(conditions)]
     return Block(cells, len(conditions) + others, atoms)

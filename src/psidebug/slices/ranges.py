@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Callable
+from functools import partial
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -18,6 +20,9 @@ UNITS = ("Y", "M", "D", "h", "m", "s", "us")
 
 
 Cells = npt.NDArray[np.unsignedinteger[Any] | np.intp]
+Told = Condition | Callable[[], Condition]
+"""A condition, or what makes it: the ends of a range in few digits take longer to find than its rows to count, and of
+thousands of ranges a few are told."""
 
 
 class Block(NamedTuple):
@@ -27,7 +32,7 @@ class Block(NamedTuple):
     """Of a column the cell of every row (N,); of words (N, words), 1 where the row has the word."""
     size: int
     """Number of cells."""
-    atoms: list[tuple[Condition, int, int]]
+    atoms: list[tuple[Told, int, int]]
 
 
 def cut(values: npt.NDArray[Any], name: str, home: Home, *, share: int) -> Block:
@@ -55,8 +60,8 @@ def cut(values: npt.NDArray[Any], name: str, home: Home, *, share: int) -> Block
         spans |= dict.fromkeys((each, each) for each in range(len(distinct)) if dated or np.isfinite(distinct[each]))
     spans.pop((0, end), None)
     edges = _Edges(distinct)
-    atoms = [
-        (Condition(name, *edges.condition(low, high), home), bisect_left(tops, low), bisect_left(tops, high) + 1)
+    atoms: list[tuple[Told, int, int]] = [
+        (partial(edges.named, name, home, low, high), bisect_left(tops, low), bisect_left(tops, high) + 1)
         for low, high in spans
     ]
     return Block(cells, len(tops) + 2, atoms)
@@ -79,6 +84,10 @@ class _Edges:
     def __init__(self, distinct: npt.NDArray[Any]) -> None:
         self._distinct = distinct
         self._written: dict[tuple[int, int], Plain] = {}
+
+    def named(self, name: str, home: Home, low: int, high: int) -> Condition:
+        """That a column is in this range."""
+        return Condition(name, *self.condition(low, high), home)
 
     def condition(self, low: int, high: int) -> tuple[Any, tuple[Plain, ...]]:
         """Operator and values for the range from one index to another, both in it."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import platform
 import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, cached_property
 from importlib.metadata import version
 from typing import Any
 
@@ -23,6 +25,38 @@ from psidebug.task.task import Task
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
+class Fingerprint(Mapping[str, str]):
+    """What a task is made from: digests of both sets and of the row ids, and the learner as text.
+
+    They are taken when one of them is first read: a digest of a million rows takes longer than to fit them, and who
+    looks at suspects needs none. It is of the data as they are then, which are those that a run is saved with.
+    """
+
+    def __init__(self, task: Task) -> None:
+        self._digests_of: Callable[[], dict[str, str]] | None = lambda: fingerprint_of(task)
+
+    @cached_property
+    def _digests(self) -> dict[str, str]:
+        assert self._digests_of is not None
+        found, self._digests_of = self._digests_of(), None  # which holds the task
+        return found
+
+    def __getitem__(self, name: str) -> str:
+        return self._digests[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._digests)
+
+    def __len__(self) -> int:
+        return len(self._digests)
+
+    def __repr__(self) -> str:
+        return repr(self._digests)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dict, (self._digests,)
+
+
 def fingerprint_of(task: Task) -> dict[str, str]:
     """Digests of the training and the test set (features and labels) and of the row ids; the learner as text."""
     return {
@@ -35,8 +69,11 @@ def fingerprint_of(task: Task) -> dict[str, str]:
 
 def versions() -> dict[str, str]:
     """Of Python and of the libraries that the figures depend on."""
-    named = {name: version(name) for name in ("numpy", "scipy", "scikit-learn", "pyarrow")}
+    named = {name: _version(name) for name in ("numpy", "scipy", "scikit-learn", "pyarrow")}
     return {"python": platform.python_version(), **named}
+
+
+_version = cache(version)  # read from a file, as a text in the form of a mail: a millisecond each
 
 
 def learner_text(learner: Any, *, seed: int) -> str:

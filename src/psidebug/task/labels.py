@@ -14,6 +14,8 @@ import numpy.typing as npt
 from psidebug.errors import ContinuousLabels, LabelError, MissingLabels, SingleClass, UnseenClass
 
 Codes = npt.NDArray[np.intp]
+MOST_COUNTED = 1_000
+"""Whole numbers as labels are counted where the largest is above the smallest by less than this."""
 
 
 @dataclass(frozen=True)
@@ -122,11 +124,21 @@ def compressed(labels: Any, *, name: str) -> tuple[list[Hashable], Codes]:
         whole = series.dtype.is_integer() or series.dtype == nw.Boolean
         labels = series.to_numpy() if whole and series.null_count() == 0 else labels
     if isinstance(labels, np.ndarray) and labels.ndim == 1 and labels.dtype.kind in "biuU":
-        distinct, places = np.unique(labels, return_inverse=True)
-        return distinct.tolist(), places.astype(np.intp, copy=False)
+        return _sorted_out(labels)
     values = listed(labels, name=name)
     seen = {value: place for place, value in enumerate(dict.fromkeys(values))}
     return list(seen), np.fromiter(map(seen.__getitem__, values), dtype=np.intp, count=len(values))
+
+
+def _sorted_out(labels: npt.NDArray[Any]) -> tuple[list[Hashable], Codes]:
+    """The different values of an array in order, and the place of each; small whole numbers are counted, not sorted."""
+    if labels.dtype.kind in "iu" and len(labels) and int(labels.max()) - int(labels.min()) < MOST_COUNTED:
+        least = labels.min()
+        steps = labels.astype(np.intp) - least.astype(np.intp)  # right also where the largest numbers are wrapped
+        there = np.bincount(steps) > 0
+        return [int(least) + each for each in np.flatnonzero(there).tolist()], (np.cumsum(there) - 1)[steps]
+    distinct, places = np.unique(labels, return_inverse=True)
+    return distinct.tolist(), places.astype(np.intp, copy=False)
 
 
 def listed(labels: Any, *, name: str) -> list[Hashable]:

@@ -281,16 +281,18 @@ def _narrowed(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 def frame_like(data: Mapping[str, Sequence[Any] | npt.NDArray[Any]], example: Table) -> Any:
     """A data frame of this data in the library of ``example``, else pandas, else polars, else pyarrow."""
-    if is_frame(example):
-        backend: Any = nw.get_native_namespace(example)
-    else:
-        import importlib
-
-        installed = [lib for lib in ("pandas", "polars", "pyarrow") if importlib.util.find_spec(lib)]
-        backend = importlib.import_module(installed[0])
+    backend = library_of(example)
     keeps_objects = backend.__name__ == "pandas"
     plain = {key: _plain(values, keeps_objects) for key, values in data.items()}
     return nw.from_dict(plain, backend=backend).to_native()
+
+
+def library_of(example: Table) -> Any:
+    """The module that makes data frames like this table: its own, else pandas, else polars, else pyarrow."""
+    if is_frame(example):
+        return nw.get_native_namespace(example)
+    installed = (lib for lib in ("pandas", "polars", "pyarrow") if importlib.util.find_spec(lib))
+    return importlib.import_module(next(installed))
 
 
 def _plain(values: Sequence[Any] | npt.NDArray[Any], keeps_objects: bool) -> Any:
