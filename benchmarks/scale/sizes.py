@@ -35,23 +35,27 @@ from psidebug.symptoms import log_loss_above_boundary
 COLUMNS = [f"x{j}" for j in range(20)]
 PART = 10**6
 TESTED = 1_000
+NARROW = 5 * 10**7
+"""From so many rows on numbers are of single precision, and stored as they are: half of the disk."""
 
 
 def made(folder: Path, rows: int) -> None:
     """Training files and a test file."""
     weights = np.random.default_rng(7).normal(size=len(COLUMNS)) / 2
     for part, start in enumerate(range(0, rows, PART)):
-        _table(min(PART, rows - start), weights, 100 + part, folder / f"train{part:04d}.parquet", wrong=True)
+        path = folder / f"train{part:04d}.parquet"
+        _table(min(PART, rows - start), weights, 100 + part, path, wrong=True, narrow=rows >= NARROW)
     _table(TESTED, weights, 8, folder / "test.parquet", wrong=False)
 
 
-def _table(rows: int, weights: Any, seed: int, path: Path, *, wrong: bool) -> None:
+def _table(rows: int, weights: Any, seed: int, path: Path, *, wrong: bool, narrow: bool = False) -> None:
     rng = np.random.default_rng(seed)
-    x = rng.normal(size=(rows, len(COLUMNS)))
+    x: Any = rng.normal(size=(rows, len(COLUMNS))).astype(np.float32 if narrow else np.float64)
     y = (x @ weights + rng.logistic(size=rows) > 0).astype(np.int8)
     if wrong:
         y[(x[:, 0] > 1.0) & (y == 1)] = 0
-    pq.write_table(pa.table({name: x[:, j] for j, name in enumerate(COLUMNS)} | {"y": y}), path)
+    table = pa.table({name: x[:, j] for j, name in enumerate(COLUMNS)} | {"y": y})
+    pq.write_table(table, path, use_dictionary=not narrow, compression="none" if narrow else "snappy")
 
 
 def measured(folder: Path) -> dict[str, float]:

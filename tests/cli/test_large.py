@@ -57,7 +57,8 @@ def test_the_planted_cause_is_told_and_every_label_written(large: tuple[Path, Ra
     said = " ".join(ran.out.split())
     assert "city = bonn, labelled 'no'" in said
     assert f"20,000 rows drawn from {ROWS:,}" in said
-    assert "MB read)" in ran.err
+    assert "reading (1 MB read)" in ran.err
+    assert "judging labels (" in ran.err
     labels = pq.read_table(folder / "run" / ALL_LABELS)
     right = people(ROWS, 0, wrong=True)[1]
     given, repaired = (np.array(labels.column(name).to_pylist()) for name in ("given", "repaired"))

@@ -37,7 +37,7 @@ def _client(stack: ExitStack, cluster: str | None, workers: int | None) -> Any:
             "--cluster and --workers need Dask, which is not installed: pip install 'psidebug[dask]'."
         ) from None
     if cluster is None:
-        made = LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=50)
+        made = LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0", silence_logs=50)
         client = stack.enter_context(Client(stack.enter_context(made)))
         client.run(_quiet)
         return client

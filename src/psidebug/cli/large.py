@@ -53,7 +53,7 @@ def diagnosed_over_blocks(
     from psidebug.blocks import drawn, parquet_blocks
     from psidebug.cli.cluster import read_by
     from psidebug.diagnosis.block_columns import check_columns
-    from psidebug.diagnosis.debug_blocks import debug_blocks
+    from psidebug.diagnosis.debug_blocks import WithBytes, debug_blocks
     from psidebug.diagnosis.first_reading import check_labelled
     from psidebug.diagnosis.learner_over_blocks import kind_for
     from psidebug.diagnosis.named_options import rng_of
@@ -66,7 +66,8 @@ def diagnosed_over_blocks(
         )
     if model is not None:
         kind_for(model)
-    files = parquet_blocks(train, seen=lambda count: tick(f"reading ({count / 1e6:,.0f} MB read)", 0, 1))
+    told = WithBytes(tick)
+    files = parquet_blocks(train, seen=told.seen)
     check_columns(files, [name for name in (roles.label, roles.id, *roles.ignored) if name is not None])
     check_columns(files, [name for name in files.schema.names if name not in roles.ignored])
     check_labelled(files, roles.label)
@@ -92,7 +93,7 @@ def diagnosed_over_blocks(
             seed=int(rng_of(seed).integers(2**31)),
             again=str(seed),
             run=run,
-            progress=tick,
+            progress=told,
             **options,
         )
         return found, inputs

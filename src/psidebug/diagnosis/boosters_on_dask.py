@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import warnings
 from abc import abstractmethod
 from dataclasses import replace
 from functools import partial
@@ -114,9 +115,10 @@ class LightGBMOnDask(LightGBM, _BoosterOnDask):
 
         # The classifier numbers the classes that a worker has, and a worker may have few. Codes are numbers already.
         options = {**lightgbm_options(self.model, self.size), "n_estimators": self.model.n_estimators}
-        options.pop("n_jobs", None)  # those of the workers
         features, codes, weights = self._arrays()
-        return DaskLGBMRegressor(client=client, **options).fit(features, codes, sample_weight=weights).booster_
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Parameter n_jobs will be ignored", UserWarning)
+            return DaskLGBMRegressor(client=client, **options).fit(features, codes, sample_weight=weights).booster_
 
 
 class XGBoostOnDask(XGBoost, _BoosterOnDask):

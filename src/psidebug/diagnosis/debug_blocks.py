@@ -35,6 +35,22 @@ from psidebug.timings import Tick
 from psidebug.training.trainer import one_blas_thread
 
 
+class WithBytes:
+    """Progress that also says how many bytes of the rows were read so far."""
+
+    def __init__(self, tick: Tick) -> None:
+        self._tick, self._stage = tick, "reading"
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """Work goes on."""
+        self._tick(stage, done, total)
+        self._stage = stage
+
+    def seen(self, count: int) -> None:
+        """So many bytes were read."""
+        self._tick(f"{self._stage} ({count / 1e6:,.0f} MB read)", 0, 1)
+
+
 def check_options(**given: Any) -> None:
     """Refuse options that rows in blocks do not have, where one is given (not None)."""
     named = next((name for name, value in given.items() if value is not None), None)
@@ -80,13 +96,13 @@ def debug_blocks(
             f"effort='rank' is PS of every label, which over blocks LogisticRegression has and "
             f"{type(learners.final_step(model)).__name__} has not: leave it out."
         )
-    tick = progress or silent
+    tick = progress if isinstance(progress, WithBytes) else WithBytes(progress or silent)
     place = Path(tempfile.mkdtemp(prefix="psi-")) / "run" if run is None else Path(run)
     if not (place / RUN_FILE).exists():
         check_run_place(place, {})
     rows, label = with_labels(rows, label)
     tick("reading", 0, 1)
-    blocks = blocks_of(rows, workers=workers, seen=_bytes_told(tick))
+    blocks = blocks_of(rows, workers=workers, seen=tick.seen)
     kind = trained_by(model, blocks)
     columns = Columns.of(blocks, label, features, ids, weight, metadata)
     check_labelled(blocks, label)
@@ -121,10 +137,6 @@ def debug_blocks(
             said.labels.chmod(0o700 if said.labels.is_dir() else 0o600)  # like the other files of a run
             said.labels.replace(place / ALL_LABELS)
     return Diagnosis.load(place)
-
-
-def _bytes_told(tick: Tick) -> Any:
-    return lambda count: tick(f"reading ({count / 1e6:,.0f} MB read)", 0, 1)
 
 
 def _in_memory(columns: Columns, *given: tuple[str, Any, Any]) -> dict[str, Any]:

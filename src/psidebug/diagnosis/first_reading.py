@@ -69,7 +69,7 @@ def read_first(blocks: Blocks, columns: Columns, seed: int, *, complete: bool) -
             if not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
                 raise UnsupportedFeatures(
                     f"column {name!r} is {kind}, and the learner takes numbers: put a step before it that encodes the "
-                    f"column, or leave the model out on the command line, which builds one."
+                    f"column, name it in metadata, or leave the model out on the command line, which builds one."
                 )
     look = partial(_looked_at, columns=columns, seed=seed, complete=complete)
     try:
