@@ -93,8 +93,8 @@ def _busy(results: Results) -> str:
     if waited < WAITED:
         return ""
     return (
-        f"- **The machine was busy**: half of Psi's measurements took {waited:.1f} times their processor time or more\n"
-        "  on the wall. Other work takes the processor's caches and lengthens processor time, too; that of single long\n"
+        f"- **The machine was busy**: half of Psi's measurements took {waited:.1f} times their processor time\n"
+        "  or more on the wall. Other work takes the processor's caches and lengthens processor time, too; that of single long\n"
         "  measurements more than that of short ones, of which the fastest counts.\n"
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -174,6 +175,7 @@ def test_lines_come_once_and_nothing_is_left_out(tmp_path: Path, monkeypatch: py
 def test_the_faster_of_two_processes_counts_and_what_takes_long_is_done_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    answers: Iterator[dict[str, Any]]
     answers = iter([{"processor_seconds": 3.0}, {"processor_seconds": 2.0}, {"processor_seconds": 31.0}])
     monkeypatch.setattr(run, "alone", lambda *asked, **options: next(answers))
     here = Path(sys.executable)
@@ -185,10 +187,10 @@ def test_the_faster_of_two_processes_counts_and_what_takes_long_is_done_once(
 
 
 def test_commits_are_told_with_what_was_measured_by_each(tmp_path: Path) -> None:
-    case, seconds = Case("logistic", 10_000), {"processor_seconds": 1.0}
-    values = [(case, FIT, seconds | {"commit": "bbb"}), (case, "DataScope", seconds | {"commit": "aaa"})]
-    results_of(tmp_path / "speed.csv", *values)  # type: ignore[arg-type]
-    assert "commit bbb (one fit); commit aaa (DataScope)" in page_of(tmp_path / "speed.csv")
+    case, out = Case("logistic", 10_000), tmp_path / "speed.csv"
+    by: dict[str, dict[str, Any]] = {FIT: {"commit": "bbb"}, "DataScope": {"commit": "aaa"}}
+    results_of(out, *((case, name, {"processor_seconds": 1.0} | more) for name, more in by.items()))
+    assert "commit bbb (one fit); commit aaa (DataScope)" in page_of(out)
 
 
 def test_a_page_says_when_the_machine_was_busy(tmp_path: Path) -> None:
@@ -225,7 +227,7 @@ def test_without_installing_only_modules_that_are_there_have_an_interpreter(tmp_
 # ── what it says ──
 
 
-def results_of(path: Path, *values: tuple[Case, str, dict[str, float]]) -> Results:
+def results_of(path: Path, *values: tuple[Case, str, dict[str, Any]]) -> Results:
     for case, method, measures in values:
         named = {"learner": case.learner, "rows": case.rows, "columns": case.form, "classes": case.classes}
         append_lines(path, [named | {"method": method, "version": "0"} | measures], run.FIELDS)
