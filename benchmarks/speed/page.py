@@ -94,8 +94,8 @@ def _busy(results: Results) -> str:
         return ""
     return (
         f"- **The machine was busy**: half of Psi's measurements took {waited:.1f} times their processor time\n"
-        "  or more on the wall. Other work takes the processor's caches and lengthens processor time, too; that of single long\n"
-        "  measurements more than that of short ones, of which the fastest counts.\n"
+        "  or more on the wall. Other work lengthens processor time, too: that of single long measurements\n"
+        "  more than that of short ones, of which the fastest counts.\n"
     )
 
 
