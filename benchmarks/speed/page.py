@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from benchmarks.peers.table import table
 from benchmarks.speed import words
 from benchmarks.speed.cases import SIZES, Case
 from benchmarks.speed.goals import case_words, goals
-from benchmarks.speed.methods import FIT, FOLDS, LEARNER_WORDS
+from benchmarks.speed.methods import EFFORTS, FIT, FOLDS, LEARNER_WORDS, psi_name
 from benchmarks.speed.results import Results
+
+WAITED = 1.5
+"""Time on the wall by processor time from which it is told that other work ran beside the measurements."""
 
 
 def page_of(out: Path, *, picture: bool = True) -> str:
@@ -19,7 +24,7 @@ def page_of(out: Path, *, picture: bool = True) -> str:
     parts = [words.ABOUT, words.PICTURE if picture else "", words.GOALS, _goals(results), words.GROWTH]
     parts += [_growth(results, learner) for learner in LEARNER_WORDS]
     parts += [words.CASES, *(_case(results, case) for case in results.cases)]
-    parts += [words.REASONS, _reasons(results), words.METHOD, _made_with(results)]
+    parts += [words.REASONS, _reasons(results), words.METHOD, _busy(results), _made_with(results)]
     return "\n".join(part.rstrip() + "\n" for part in parts if part)
 
 
@@ -76,16 +81,45 @@ def _places(cases: Sequence[str]) -> str:
     return "; ".join(cases) if len(cases) <= 3 else f"{len(cases)} cases"
 
 
+def _busy(results: Results) -> str:
+    """How much other work the machine did, by the time on the wall; empty for a quiet one."""
+    told = (
+        [results.value(case, method, measure) for measure in ("seconds", "processor_seconds")]
+        for case, method in results.lines
+        if method in map(psi_name, EFFORTS)
+    )
+    shares = [wall / spent for wall, spent in told if wall and spent]
+    waited = float(np.median(shares)) if shares else 1.0
+    if waited < WAITED:
+        return ""
+    return (
+        f"- **The machine was busy**: half of Psi's measurements took {waited:.1f} times their processor time\n"
+        "  or more on the wall. Other work lengthens processor time, too: that of single long measurements\n"
+        "  more than that of short ones, of which the fastest counts.\n"
+    )
+
+
 def _made_with(results: Results) -> str:
     """Days, commits and versions of all lines that were measured."""
-    told = []
-    for name in ("date", "commit", "version", "python", "numpy", "scipy", "sklearn", "lightgbm", "package"):
+    told = _commits(results)
+    for name in ("date", "version", "python", "numpy", "scipy", "sklearn", "lightgbm", "package"):
         values = sorted(
             {str(line[name]) for line in results.lines.values() if line[name] and line["processor_seconds"]}
         )
         if values:
             told.append(f"{name} {', '.join(values)}" if name != "package" else f"rivals {', '.join(values)}")
     return f"Measured with: {'; '.join(told)}." if told else ""
+
+
+def _commits(results: Results) -> list[str]:
+    """The commits of the lines, and which methods were measured with each, if there are several."""
+    by: dict[str, list[str]] = {}
+    for (_, method), line in results.lines.items():
+        if line["commit"] and line["processor_seconds"] and method not in by.setdefault(str(line["commit"]), []):
+            by[str(line["commit"])].append(method)
+    if len(by) < 2:
+        return [f"commit {each}" for each in by]
+    return [f"commit {each} ({'; '.join(methods)})" for each, methods in by.items()]
 
 
 def _number(value: float | None) -> str:

@@ -16,12 +16,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from benchmarks.lines import append_lines, commit_of_psi, read_lines
 from benchmarks.peers import environment
 from benchmarks.speed.cases import Case, save
 from benchmarks.speed.methods import METHODS, OF_NEIGHBOURS, Method
 from psidebug import __version__
 
+TWICE_UP_TO = 30.0
+"""What takes no more processor seconds is measured in a second process, too, and the faster one counts: other work on
+the machine takes a half more of the processor time of some processes than of others."""
 LIMIT = 900.0
 """Seconds that one process may take."""
 TASK = ("learner", "rows", "columns", "classes", "method")
@@ -63,7 +68,7 @@ def run_speed(
                         save(case.parts(), saved)
                     package = method.peer.package if method.peer else None
                     python = (pythons or {}).get(package or "", Path(sys.executable))
-                    row = alone(case, method, saved, python=python, limit=limit) | {"commit": commit_of_psi()}
+                    row = fastest(case, method, saved, python=python, limit=limit) | {"commit": commit_of_psi()}
                 stages = [key | stage for stage in row.pop("stages", ())]
                 append_lines(out, [key | row], FIELDS)
                 if stages:
@@ -73,6 +78,15 @@ def run_speed(
                 tell(f"{number}/{len(cases)} {case.name}, {method.name}: {told}")
             for path in sorted(saved.glob("*")):
                 path.unlink()
+
+
+def fastest(case: Case, method: Method, folder: Path, *, python: Path, limit: float = LIMIT) -> Row:
+    """The faster of two measurements; one alone, where it takes long."""
+    first = alone(case, method, folder, python=python, limit=limit)
+    if first.get("processor_seconds", np.inf) > TWICE_UP_TO:
+        return first
+    second = alone(case, method, folder, python=python, limit=limit)
+    return min(first, second, key=lambda row: float(row.get("processor_seconds", np.inf)))
 
 
 def alone(case: Case, method: Method, folder: Path, *, python: Path, limit: float = LIMIT) -> Row:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -168,7 +169,37 @@ def test_lines_come_once_and_nothing_is_left_out(tmp_path: Path, monkeypatch: py
     assert len(read_lines(out)) == len(grid) * (len(METHODS) - len(EFFORTS))
     assert read_lines(run.stages_of(out)) == []
     run.run_speed(grid, out, absences=absences, tell=quiet)
-    assert len(asked) == count + len(grid) * len(EFFORTS)
+    assert len(asked) == count + 2 * len(grid) * len(EFFORTS), "each is measured twice"
+
+
+def test_the_faster_of_two_processes_counts_and_what_takes_long_is_done_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers: Iterator[dict[str, Any]]
+    answers = iter([{"processor_seconds": 3.0}, {"processor_seconds": 2.0}, {"processor_seconds": 31.0}])
+    monkeypatch.setattr(run, "alone", lambda *asked, **options: next(answers))
+    here = Path(sys.executable)
+    assert run.fastest(TINY, FITTED, tmp_path, python=here)["processor_seconds"] == 2.0
+    assert run.fastest(TINY, FITTED, tmp_path, python=here)["processor_seconds"] == 31.0
+    answers = iter([{"processor_seconds": 3.0}, {"reason": "took more than 5 s"}, {"reason": "failed"}])
+    assert run.fastest(TINY, FITTED, tmp_path, python=here) == {"processor_seconds": 3.0}
+    assert run.fastest(TINY, FITTED, tmp_path, python=here) == {"reason": "failed"}
+
+
+def test_commits_are_told_with_what_was_measured_by_each(tmp_path: Path) -> None:
+    case, out = Case("logistic", 10_000), tmp_path / "speed.csv"
+    by: dict[str, dict[str, Any]] = {FIT: {"commit": "bbb"}, "DataScope": {"commit": "aaa"}}
+    results_of(out, *((case, name, {"processor_seconds": 1.0} | more) for name, more in by.items()))
+    assert "commit bbb (one fit); commit aaa (DataScope)" in page_of(out)
+
+
+def test_a_page_says_when_the_machine_was_busy(tmp_path: Path) -> None:
+    case = Case("logistic", 10_000)
+    for name, wall, busy in (("quiet", 2.2, False), ("busy", 9.0, True)):
+        seconds = {"processor_seconds": 2.0, "seconds": wall}
+        results_of(tmp_path / name, (case, FIT, seconds | {"seconds": 2.0}), (case, DECIDE, seconds))
+        assert ("took 4.5 times their processor time" in page_of(tmp_path / name)) == busy
+        assert ("was busy" in page_of(tmp_path / name)) == busy
 
 
 def test_the_command_measures_the_smallest_cases_and_writes_the_page(
@@ -196,7 +227,7 @@ def test_without_installing_only_modules_that_are_there_have_an_interpreter(tmp_
 # ── what it says ──
 
 
-def results_of(path: Path, *values: tuple[Case, str, dict[str, float]]) -> Results:
+def results_of(path: Path, *values: tuple[Case, str, dict[str, Any]]) -> Results:
     for case, method, measures in values:
         named = {"learner": case.learner, "rows": case.rows, "columns": case.form, "classes": case.classes}
         append_lines(path, [named | {"method": method, "version": "0"} | measures], run.FIELDS)

@@ -24,7 +24,7 @@ def checks_of(data: Data) -> tuple[Check, ...]:
     """What was seen, the most important first, and no more than a person reads."""
     train, test = data.train.features, data.test.features
     pairs = Pairs(train, test)
-    rows = rows_of(data)
+    rows = rows_of(data, last=True)
     seen = (
         overlap(rows),
         contradictions(rows, data),

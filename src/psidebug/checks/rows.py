@@ -72,12 +72,15 @@ def different(keys: Keys) -> int:
 _FOUND: WeakKeyDictionary[Data, EqualRows] = WeakKeyDictionary()
 
 
-def rows_of(data: Data) -> EqualRows:
-    """The equal rows of both sets, compared once: causes ask for them, and then the checks."""
-    if data not in _FOUND:
+def rows_of(data: Data, *, last: bool = False) -> EqualRows:
+    """The equal rows of both sets, compared once: causes ask for them, and then the checks, the ``last`` to do so."""
+    found = _FOUND.pop(data, None)
+    if found is None:
         train, test = data.train.features, data.test.features
-        _FOUND[data] = equal_rows(train, test, pairs_of(train, test))
-    return _FOUND[data]
+        found = equal_rows(train, test, pairs_of(train, test))
+    if not last:
+        _FOUND[data] = found
+    return found
 
 
 def equal_rows(train: Table, test: Table, pairs: Iterable[Pair]) -> EqualRows:
