@@ -87,7 +87,6 @@ def test_what_a_nets_layers_have_lost_is_seen_in_its_rows() -> None:
     wrong[rng.choice(600, 60, replace=False)] = True
     given[wrong] = 1 - given[wrong]
     net = perceptron(1, scores=2)
-    with torch.no_grad():
-        net.layers[0].weight.copy_(torch.eye(1, 5))
+    net.layers[0].load_state_dict({"weight": torch.eye(1, 5)}, strict=False)
     found = psidebug.debug(net, X[:600], given, X[600:], right[600:], causes="labels", rng=0)
     assert average_precision_score(wrong, found.p_wrong) > 0.9
