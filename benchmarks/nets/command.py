@@ -6,16 +6,18 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from benchmarks import RESULTS as FOLDER
 from benchmarks.lines import append
+from benchmarks.nets.line import Line
 
 RESULTS = FOLDER / "nets.csv"
 DEVELOPED, REPORTED = 0, 1
 """Seeds: everything was tuned on the first, what is told is the second."""
-CHANGES = 24
+CHANGES = 36
 
 
 def bench_nets(
@@ -31,25 +33,44 @@ def bench_nets(
 
     ``quick`` measures digits alone. Tasks, kinds of error and seeds that are in the file are not measured again.
     """
-    from benchmarks.nets.measured import fidelity_lines, finding_lines
-    from benchmarks.nets.tasks import FIDELITY, KINDS, TASKS, task_of
-
     known = {(line["task"], line["errors"], int(line["seed"])) for line in _lines(out)}
-    for name in tasks or (("digits",) if quick else (*TASKS, FIDELITY)):
+    for name in tasks or (("digits",) if quick else _names()):
         for seed in seeds:
-            task = task_of(name, seed)
-            for kind in KINDS:
-                if (name, kind, seed) in known:
-                    continue
-                tell(f"{name}, {kind} errors, seed {seed}")
-                made = [] if name == FIDELITY else list(finding_lines(task, kind, seed))
-                if name == FIDELITY or quick:
-                    made += fidelity_lines(task, kind, seed, CHANGES)
-                append(out, made)
+            for kind, measure in _measures(name, seed):
+                if (name, kind, seed) not in known:
+                    tell(f"{name}, {kind} errors, seed {seed}")
+                    append(out, list(measure()))
     if page is not None:
         page.parent.mkdir(parents=True, exist_ok=True)
         page.write_text(page_of(_lines(out)), encoding="utf-8")
     return out
+
+
+def _names() -> tuple[str, ...]:
+    from benchmarks.nets import embeddings, from_probabilities
+    from benchmarks.nets.tasks import FIDELITY, TASKS
+
+    return (*TASKS, *map(from_probabilities.NAME.format, from_probabilities.TRUSTED), embeddings.NAME, FIDELITY)
+
+
+def _measures(name: str, seed: int) -> Iterator[tuple[str, Callable[[], Iterator[Line]]]]:
+    """Kinds of error of a task, and how each is measured."""
+    from benchmarks.nets import embeddings, from_probabilities
+    from benchmarks.nets.measured import fidelity_lines, finding_lines
+    from benchmarks.nets.tasks import FIDELITY, KINDS, task_of
+
+    trusted = {from_probabilities.NAME.format(each): each for each in from_probabilities.TRUSTED}
+    if name in trusted:
+        yield from_probabilities.ERRORS, partial(from_probabilities.human_lines, trusted[name], seed)
+    elif name == embeddings.NAME:
+        yield "random", partial(embeddings.embedding_lines, seed)
+    else:
+        task = task_of(name, seed)
+        for kind in KINDS:
+            if name == FIDELITY:
+                yield kind, partial(fidelity_lines, task, kind, seed, CHANGES)
+            else:
+                yield kind, partial(finding_lines, task, kind, seed)
 
 
 def _lines(path: Path) -> list[dict[str, str]]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.special import log_softmax
@@ -14,15 +12,16 @@ from sklearn.metrics import average_precision_score
 from sklearn.neighbors import NearestNeighbors
 
 import psidebug
+from benchmarks.nets.line import Line
 from benchmarks.nets.tasks import Codes, Floats, NetTask
 from psidebug.graybox.neural import AllLayers, LastLayer, Several
-from psidebug.margins import log_losses
+from psidebug.margins import log_losses, rival_probabilities
 from psidebug.task.nets import scores_of
 from psidebug.task.task import Task
 
 MOVED = 60
 """Labels in each change, or half of a smaller class."""
-SORTS = ("one class", "at random")
+SORTS = ("at random", "one class", "corrected")
 TRUTH = (101, 102, 103)
 """Seeds of the nets that are trained after each change."""
 NETS = 3
@@ -30,56 +29,54 @@ FOLDS = 3
 NEIGHBOURS = 20
 
 
-@dataclass(frozen=True)
-class Line:
-    """One figure."""
-
-    task: str
-    errors: str
-    seed: int
-    measure: str
-    """"fidelity" after a sort of change, or "average precision"."""
-    method: str
-    value: float
-    processor_seconds: float
-
-
 def fidelity_lines(task: NetTask, kind: str, seed: int, changes: int) -> Iterator[Line]:
     """Rank correlation over changes of a test point's predicted and real log loss, the mean over test points.
 
-    The real one is the mean over nets of three seeds, none of them that of the nets that predict.
+    A third of the changes is of each of ``SORTS``; told are all together, and each sort. Predicted is what Psi ranks
+    by, linear in the labels: ℓ_t(w) = ℓ_t - Σ_r p_tr (m_tr(w) - m_tr). The real one is the mean over nets of three
+    seeds, none of them that of the nets that predict.
     """
-    given = task.given(kind, seed)
-    tasks = [
-        Task.of(task.trained(given, each)[0], task.X_train, given, task.X_test, task.y_test) for each in range(NETS)
-    ]
-    boxes: dict[str, list[Any]] = {"last layer": [], "all layers": []}
-    for name, box in (("last layer", LastLayer), ("all layers", AllLayers)):
-        boxes[name] = [box(each) for each in tasks]
-    for sort in SORTS:
-        worlds = _changes(sort, given, task.classes, changes, np.random.default_rng(seed + 1000))
-        real = np.stack([_losses(task, task.scores_after(worlds, each)) for each in TRUTH])
+    given, each = task.given(kind, seed), changes // len(SORTS)
+    rng = np.random.default_rng(seed + 1000)
+    worlds = np.concatenate([_changes(sort, given, task, each, rng) for sort in SORTS])
+    real = np.stack([_losses(task, task.scores_after(worlds, seed)) for seed in TRUTH])
+    nets = [task.trained(given, each)[0] for each in range(NETS)]
+    tasks = [Task.of(net, task.X_train, given, task.X_test, task.y_test) for net in nets]
+    foreseen = {"plain gradient, 1": _plain_gradient(tasks[0], worlds)}
+    for name, kind_of_box in (("last layer", LastLayer), ("all layers", AllLayers)):
+        boxes = [kind_of_box(each) for each in tasks]
+        for count, said in ((1, boxes[0]), (NETS, Several(boxes))):
+            moved = said.margins(worlds) - said.actual
+            foreseen[f"{name}, {count}"] = -(rival_probabilities(said.actual) * moved).sum(axis=2)
+    parts = {"all": slice(None)} | {sort: slice(n * each, (n + 1) * each) for n, sort in enumerate(SORTS)}
+    for sort, part in parts.items():
 
         def line(method: str, value: float, sort: str = sort) -> Line:
-            return Line(task.name, kind, seed, f"fidelity, {sort}", method, value, 0.0)
+            return Line(task.name, kind, seed, f"fidelity, changes: {sort}", method, value, 0.0)
 
-        pairs = [(0, 1), (0, 2), (1, 2)]
-        yield line("one seed against another", float(np.mean([_correlation(real[i], real[j]) for i, j in pairs])))
-        for name, made in boxes.items():
-            for count, said in ((1, made[0]), (NETS, Several(made))):
-                yield line(f"{name}, {count}", _correlation(log_losses(said.margins(worlds)), real.mean(axis=0)))
-        yield line("plain gradient", _correlation(_plain_gradient(tasks[0], worlds), real.mean(axis=0)))
+        own = real[:, part]
+        among = [_correlation(own[one], own[other]) for one, other in ((0, 1), (0, 2), (1, 2))]
+        yield line("one seed against another", float(np.mean(among)))
+        for method, losses in foreseen.items():
+            yield line(method, _correlation(losses[part], own.mean(axis=0)))
 
 
-def _changes(sort: str, given: Codes, classes: int, count: int, rng: np.random.Generator) -> Codes:
-    """Worlds (count, N): labels drawn at random, each moved to any other class; or of one class, moved to one other."""
-    worlds = np.tile(given, (count, 1))
+def _changes(sort: str, given: Codes, task: NetTask, count: int, rng: np.random.Generator) -> Codes:
+    """Worlds (count, N): labels drawn from all are moved to any other class, from one class to one other, or corrected.
+
+    Those that are corrected are drawn from the wrong ones.
+    """
+    worlds, K = np.tile(given, (count, 1)), task.classes
     for world in worlds:
-        one = int(rng.integers(classes))
-        members = np.flatnonzero(given == one) if sort == "one class" else np.arange(len(given))
-        rows = rng.choice(members, min(MOVED, len(members) // 2), replace=False)
-        moves = rng.integers(1, classes) if sort == "one class" else rng.integers(1, classes, len(rows))
-        world[rows] = (given[rows] + moves) % classes
+        one = int(rng.integers(K))
+        among = {
+            "at random": np.arange(len(given)),
+            "one class": np.flatnonzero(given == one),
+            "corrected": np.flatnonzero(given != task.truth),
+        }[sort]
+        rows = rng.choice(among, min(MOVED, len(among) // 2), replace=False)
+        moves = rng.integers(1, K, 1 if sort == "one class" else len(rows))
+        world[rows] = task.truth[rows] if sort == "corrected" else (given[rows] + moves) % K
     return worlds
 
 
@@ -88,11 +85,11 @@ def _losses(task: NetTask, scores: Floats) -> Floats:
 
 
 def _plain_gradient(task: Task, worlds: Codes) -> Floats:
-    """One step against the gradient of the last layer, as short as it takes: the Newton step without its Hessian."""
+    """One step against the gradient of the last layer, to first order: the Newton step without its Hessian."""
     A, B = (np.column_stack([each, np.ones(len(each))]) for each in (task.seen.train, task.seen.test))
     own, eye = scores_of(task.learner.steps[0][1].layer, task.seen.test), np.eye(task.encoding.size)
-    moved = [own + 1e-4 * B @ (A.T @ (eye[world] - eye[task.train.codes])) for world in worlds]
-    return np.stack([-log_softmax(each, axis=1)[np.arange(len(own)), task.test.codes] for each in moved])
+    slopes = np.exp(log_softmax(own, axis=1)) - eye[task.test.codes]
+    return np.stack([((B @ (A.T @ (eye[world] - eye[task.train.codes]))) * slopes).sum(axis=1) for world in worlds])
 
 
 def _correlation(left: Floats, right: Floats) -> float:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 import torch
 
-from benchmarks.nets.measured import MOVED, _changes
+from benchmarks.nets.measured import MOVED, SORTS, _changes
 from benchmarks.nets.tasks import NetTask, task_of
 
 
@@ -35,10 +36,16 @@ def test_nets_trained_together_are_those_trained_alone() -> None:
     assert np.abs(together[0] - together[1]).max() > 0.05
 
 
-def test_changes_are_of_one_class_or_of_any() -> None:
-    given = np.repeat(np.arange(10), 200)
-    for sort in ("one class", "at random"):
-        worlds = _changes(sort, given, 10, 5, np.random.default_rng(0))
-        assert ((worlds != given).sum(axis=1) == MOVED).all()
-        classes = [len(set(given[world != given])) for world in worlds]
-        assert (max(classes) == 1) == (sort == "one class")
+@pytest.mark.parametrize("sort", SORTS)
+def test_changes_are_what_they_say(sort: str) -> None:
+    task = small_digits()
+    task = replace(task, truth=np.repeat(np.arange(10), 200))
+    given = np.where(np.arange(2_000) % 5 == 0, (task.truth + 3) % 10, task.truth)
+    worlds = _changes(sort, given, task, 5, np.random.default_rng(0))
+    moved = worlds != given
+    assert (moved.sum(axis=1) == MOVED).all()
+    classes = [len(set(given[each])) for each in moved]
+    assert (max(classes) == 1) == (sort == "one class")
+    assert all((world == task.truth)[each].all() for world, each in zip(worlds, moved, strict=True)) == (
+        sort == "corrected"
+    )

@@ -8,11 +8,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import torch
+from sklearn.metrics import average_precision_score
 from torch import nn
 
 import psidebug
 from psidebug import Diagnosis
-from tests.nets import Digits
+from tests.nets import Digits, perceptron
 
 
 class Counting:
@@ -75,3 +76,17 @@ def test_what_the_net_does_not_confirm_is_not_proved(digits: Digits) -> None:
     found = diagnosed(digits, train=lambda labels, weights: same)
     assert found.findings.correction is None
     assert "proved by retraining the net" not in found.verdict
+
+
+def test_what_a_nets_layers_have_lost_is_seen_in_its_rows() -> None:
+    """Layers that pass on one column alone: the head knows nothing of what the labels are made of."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(900, 5))
+    right = (X[:, 1] > 0).astype(np.int64)
+    given, wrong = right[:600].copy(), np.zeros(600, dtype=bool)
+    wrong[rng.choice(600, 60, replace=False)] = True
+    given[wrong] = 1 - given[wrong]
+    net = perceptron(1, scores=2)
+    net.layers[0].load_state_dict({"weight": torch.eye(1, 5)}, strict=False)
+    found = psidebug.debug(net, X[:600], given, X[600:], right[600:], causes="labels", rng=0)
+    assert average_precision_score(wrong, found.p_wrong) > 0.9

@@ -23,7 +23,7 @@ from psidebug.evidence.held_out import Floats
 from psidebug.evidence.hypotheses import Hypothesis
 from psidebug.evidence.noise_rates import with_rates
 from psidebug.evidence.parents import parents
-from psidebug.evidence.predictors import FOREST, OWN, OWN_ON_TEST, Predictors
+from psidebug.evidence.predictors import AS_THEY_CAME, FOREST, OWN, OWN_ON_TEST, Predictors
 from psidebug.evidence.proposals import proposed
 from psidebug.slices.conditions import Slice
 from psidebug.task.annotations import Annotations
@@ -52,7 +52,7 @@ def evidence_by_plain_predictors(everyone: Predictors, tick: Tick) -> float:
 
 def evidence_soon_found(everyone: Predictors, slices: Sequence[Slice], ignored: Collection[str]) -> float:
     """No more than the same, by a linear predictor alone, of scattered errors and of slices without some columns."""
-    linear = everyone.without([OWN, OWN_ON_TEST, FOREST])
+    linear = everyone.without([OWN, OWN_ON_TEST, FOREST, AS_THEY_CAME.format(FOREST)])
     if not linear.everyone:
         return -np.inf
     contest = Contest.of(everyone.task, linear)
