@@ -36,6 +36,9 @@ def _client(stack: ExitStack, cluster: str | None, workers: int | None) -> Any:
             "--cluster and --workers need Dask, which is not installed: pip install 'psidebug[dask]'."
         ) from None
     if cluster is None:
+        from psidebug.training.backends import no_modules_of_the_folder
+
+        stack.enter_context(no_modules_of_the_folder())
         made = LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=50)
         return stack.enter_context(Client(stack.enter_context(made)))
     try:
