@@ -61,6 +61,21 @@ def test_a_missing_file_is_said_and_is_no_verdict(tmp_path: Path) -> None:
     assert "nowhere.csv" in log
 
 
+def test_no_module_of_the_checked_out_folder_runs(tmp_path: Path) -> None:
+    for name in ("json", "click", "struct"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('sprung')")
+    code, page, log = acted(tmp_path, train="nowhere.csv", test="test.csv", label="label")
+    assert (code, "could not" in page) == (2, True)
+    assert "sprung" not in log
+    assert all(" -P " in step["run"] for step in ACTION["runs"]["steps"] if "python -" in step.get("run", ""))
+
+
+def test_the_name_of_a_file_is_no_option(tmp_path: Path) -> None:
+    code, _, log = acted(tmp_path, train="--trust-pickle", test="--version", label="--help")
+    assert code == 2
+    assert "there is no file --trust-pickle" in log
+
+
 def test_values_of_the_data_are_no_markup() -> None:
     odd: dict[str, Any] = {"row": 1, "given": "a|b\nc", "proposed": "<img src=x onerror=alert(1)>", "p_wrong": 0.987}
     answer = {

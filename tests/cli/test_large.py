@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -137,3 +139,17 @@ def test_local_workers_say_the_same(large: tuple[Path, Ran]) -> None:
     one, two = (pq.read_table(folder / run / ALL_LABELS) for run in ("run", "by-two"))
     assert two.equals(one)
     assert (folder / "by-two" / ALL_LABELS).stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.thorough
+def test_workers_run_no_module_of_the_folder(large: tuple[Path, Ran], tmp_path: Path) -> None:
+    shutil.copytree(large[0] / "train", tmp_path / "train")
+    shutil.copy(large[0] / "test.parquet", tmp_path)
+    for name in ("struct", "random", "socket", "tempfile"):
+        (tmp_path / f"{name}.py").write_text("open('sprung', 'w').close()\nraise ImportError('sprung')\n")
+    ran = psi(
+        "debug", "train", "test.parquet", "--label", "label", "--causes", "labels", "--workers", "2", folder=tmp_path
+    )
+    assert ran.code == 0, ran.err
+    assert not (tmp_path / "sprung").exists()
+    assert "PYTHONSAFEPATH" not in os.environ

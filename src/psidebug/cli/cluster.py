@@ -37,7 +37,10 @@ def _client(stack: ExitStack, cluster: str | None, workers: int | None) -> Any:
             "--cluster and --workers need Dask, which is not installed: pip install 'psidebug[dask]'."
         ) from None
     if cluster is None:
-        made = LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0", silence_logs=50)
+        from psidebug.training.backends import no_modules_of_the_folder
+
+        stack.enter_context(no_modules_of_the_folder())
+        made = LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=50)
         client = stack.enter_context(Client(stack.enter_context(made)))
         client.run(_quiet)
         return client

@@ -6,15 +6,18 @@ spreads fits gives each of them one thread.
 
 from __future__ import annotations
 
+import os
 import pickle
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 import joblib
 
 T = TypeVar("T")
+SAFE_PATH = "PYTHONSAFEPATH"
 WORTH_STARTING = 4.0
 """Seconds of work from which it pays to start other processes, which takes one or two."""
 
@@ -49,9 +52,28 @@ class Processes:
             for begin in range(0, len(jobs), at_once):
                 some = jobs[begin : begin + at_once]
                 try:
-                    yield from pool(joblib.delayed(function)(*job) for job in some)
+                    with no_modules_of_the_folder():
+                        answers = pool(joblib.delayed(function)(*job) for job in some)
+                    yield from answers
                 except pickle.PicklingError:  # a learner that cannot travel is trained at home
                     yield from Here().map(function, some)
+
+
+@contextmanager
+def no_modules_of_the_folder() -> Iterator[None]:
+    """Keep processes that start meanwhile from looking for modules in the current folder.
+
+    They are started as ``python -c …`` or ``-m …``, which look there first: whoever made the folder could put a
+    joblib.py in it.
+    """
+    before = os.environ.get(SAFE_PATH)
+    os.environ[SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        del os.environ[SAFE_PATH]
+        if before is not None:
+            os.environ[SAFE_PATH] = before
 
 
 class WhenItPays:
