@@ -50,6 +50,7 @@ def test_a_reviewer_in_jupyter_decides_by_keys_alone(chromium: Browser, saved_ru
         page.keyboard.press("r")
         expect(heading).to_contain_text(f"Row {third}:")
         page.keyboard.press("k")
+        expect(status).to_have_text("")  # there is none before it
         expect(widget).to_be_focused()
         page.keyboard.press("Tab")
         expect(widget.get_by_role("button").first).to_be_focused()

@@ -18,6 +18,7 @@ function made(tag, text, properties = {}) {
 
 function button(label, key, press, likelier) {
   const found = made("button", `${label} (${key})`, { type: "button", onclick: () => press(key) });
+  found.dataset.key = key;
   if (likelier) found.classList.add("psi-likelier");
   return found;
 }
@@ -81,11 +82,11 @@ function render({ model, el }) {
   box.append(inside, said);
   const press = (key) => model.send({ key, row: model.get("shown").row?.id });
   const draw = () => {
-    const focused = box.contains(document.activeElement);
+    const focused = box.contains(document.activeElement), key = document.activeElement?.dataset.key;
     const shown = model.get("shown");
     inside.replaceChildren(...drawn(shown, press));
     said.textContent = shown.said;
-    if (focused) box.focus({ preventScroll: true });
+    if (focused) (inside.querySelector(`[data-key="${key}"]`) ?? box).focus({ preventScroll: true });
   };
   box.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || !/^[ceskjour0-9]$/.test(event.key)) return;
