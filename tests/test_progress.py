@@ -25,6 +25,7 @@ class Cell:
         self.shown: list[str] = []
 
     def update(self, what: Any) -> None:
+        repr(what)  # Jupyter asks for the text, too
         self.shown.append(what._repr_html_())
 
     def display(self, what: Any, *, display_id: bool) -> Cell:

@@ -97,8 +97,8 @@ class NotebookBar:
         notebook: Any = import_module("IPython.display")
         self._began = time.monotonic()
         self._shown, self._stage, self._below = float("-inf"), "", ""
-        self._handle: Any = notebook.display(self, display_id=True)
         self._now = ("starting", 0, 1)
+        self._handle: Any = notebook.display(self, display_id=True)
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Show a stage; a single fit has no total, and is none."""
@@ -130,7 +130,7 @@ class NotebookBar:
         return self._now[0]
 
     def _repr_html_(self) -> str:
-        stage, done, total = getattr(self, "_now", ("starting", 0, 1))
+        stage, done, total = self._now
         if not total:
             return ""
         value = f' value="{done}" max="{total}"' if total > 1 else ""

@@ -1,61 +1,65 @@
-"""The widget's script in a real browser; the desk behind it is the real one, the notebook between them is not."""
+"""The review in a notebook: JupyterLab itself, with a kernel, in a real browser."""
 
 from __future__ import annotations
 
+import json
 import shutil
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, expect
 
-from psidebug.review.widget import STATIC, Table
+from psidebug.review.verdict_store import open_store
+from psidebug.store import load_run
+from tests.browser.jupyter import jupyter_lab, write_notebook
 
-PAGE = """<!doctype html><html lang="en"><title>widget</title><body><main></main><script type="module">
-{script}
-let shown = await window.shownByPython();
-const model = {{
-  get: () => shown,
-  send: async (message) => {{ shown = await window.sentToPython(message); model.changed?.(); }},
-  on: (name, changed) => {{ model.changed = changed; }},
-  off: () => {{}},
-}};
-render({{ model, el: document.querySelector("main") }});
-</script>"""
-
-
-def answered(table: Table, message: Any) -> dict[str, Any]:
-    table.take(message)
-    return table.shown()
+CELL = """from psidebug.review.widget import review_widget
+review_widget("run", reviewer="ann")"""
 
 
 @pytest.mark.thorough
-def test_a_reviewer_decides_by_keys_alone(chromium: Browser, saved_run: Path, tmp_path: Path) -> None:
-    table = Table(shutil.copytree(saved_run, tmp_path / "run"), "ann")
-    first, second = (str(each) for each in table.desk.findings.labels.rows[table.desk.run.order[:2]])
-    script = (STATIC / "widget.js").read_text(encoding="utf-8").replace("export default", "const widget =")
-    (tmp_path / "page.html").write_text(PAGE.format(script=script), encoding="utf-8")
-    context = chromium.new_context(offline=True)
-    page, messages = context.new_page(), []
-    page.on("console", lambda message: messages.append(message.text))
-    page.on("pageerror", lambda error: messages.append(str(error)))
-    page.expose_function("shownByPython", table.shown)
-    page.expose_function("sentToPython", partial(answered, table))
-    page.goto((tmp_path / "page.html").as_uri())
-    heading, status = page.get_by_role("heading"), page.get_by_role("status")
-    expect(heading).to_contain_text(f"Row {first}:")
-    page.keyboard.press("Tab")
-    expect(page.get_by_role("group", name="Review of suspected labels")).to_be_focused()
-    page.keyboard.press("c")
-    expect(status).to_contain_text(f"Saved. {first}: corrected to")
-    expect(heading).to_contain_text(f"Row {second}:")
-    expect(page.get_by_role("group")).to_be_focused()
-    page.keyboard.press("u")
-    expect(heading).to_contain_text(f"Row {first}:")
-    page.get_by_role("button", name="Keep").click()
-    expect(status).to_contain_text(f"Saved. {first}: kept")
-    assert [each.action for each in table.desk.store.current().values()] == ["keep"]
-    assert messages == []
-    context.close()
-    table.desk.close()
+def test_a_reviewer_in_jupyter_decides_by_keys_alone(chromium: Browser, saved_run: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "work"
+    run = Path(shutil.copytree(saved_run, folder / "run"))
+    write_notebook(folder / "look.ipynb", CELL, "1 + 1")
+    suspects = load_run(run)
+    first, second, third = (str(each) for each in suspects.findings.labels.rows[suspects.order[:3]])
+    with jupyter_lab(folder, home=tmp_path / "jupyter") as address:
+        context = chromium.new_context(viewport={"width": 1440, "height": 900})
+        page, asked = context.new_page(), list[str]()
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(address.format("look.ipynb"))
+        page.locator(".jp-CodeCell .cm-content").first.click()
+        page.keyboard.press("Shift+Enter")
+        widget = page.get_by_role("group", name="Review of suspected labels")
+        heading, status = widget.get_by_role("heading"), widget.get_by_role("status")
+        expect(heading).to_contain_text(f"Row {first}:", timeout=120_000)
+        expect(widget.get_by_role("img", name=f"row {first}")).to_be_visible()
+
+        page.keyboard.press("Escape")  # Jupyter's own keys are on: c copies the cell, k selects the one above
+        widget.focus()
+        page.keyboard.press("c")
+        expect(status).to_contain_text(f"Saved. {first}: corrected to")
+        expect(heading).to_contain_text(f"Row {second}:")
+        expect(widget).to_be_focused()
+        page.keyboard.press("e")
+        expect(status).to_contain_text(f"Saved. {second}: kept")
+        expect(heading).to_contain_text(f"Row {third}:")
+        page.keyboard.press("u")
+        expect(heading).to_contain_text(f"Row {second}:")
+        page.keyboard.press("r")
+        expect(heading).to_contain_text(f"Row {third}:")
+        page.keyboard.press("k")
+        expect(status).to_have_text("")  # there is none before it
+        expect(widget).to_be_focused()
+        page.keyboard.press("Tab")
+        expect(widget.get_by_role("button").first).to_be_focused()
+        expect(page.locator(".jp-Notebook > .jp-WindowedPanel-outer .jp-Cell")).to_have_count(2)
+        outside = [each for each in asked if not each.startswith(("http://127.0.0.1:", "data:", "blob:"))]
+        assert outside == []
+        context.close()
+    with open_store(run) as store:
+        assert sorted(each.action for each in store.current().values()) == ["correct", "keep"]
+        assert {each.reviewer for each in store.current().values()} == {"ann"}
+    cells = json.loads((folder / "look.ipynb").read_text(encoding="utf-8"))["cells"]
+    assert len(cells) == 2, "no key of the widget was one of Jupyter's"

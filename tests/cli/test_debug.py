@@ -276,7 +276,7 @@ def test_many_classes_are_told_before_the_work(folder: Path, monkeypatch: pytest
     def begun(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("psidebug.cli.debug._diagnosed", begun)
+    monkeypatch.setattr("psidebug.cli.debug.diagnosed", begun)
     ran = psi("debug", "many.csv", "many.csv", "--label", "label", folder=folder)
     assert ran.code == 130
     assert ran.err.startswith("psi: the label column 'label' has 64 classes, so every fit is slow")

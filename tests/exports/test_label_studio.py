@@ -96,6 +96,30 @@ def test_rows_that_are_pictures(diagnosis: Diagnosis, tmp_path: Path) -> None:
     assert len(set(same.values())) == len(same), "other pixels, another picture"
 
 
+def test_metadata_beside_pixels_are_no_part_of_the_picture(diagnosis: Diagnosis, tmp_path: Path) -> None:
+    """They were, so that no row had a picture, and Label Studio's server refused every task."""
+    own, beside = (
+        label_studio_tasks(run.findings, run.data)
+        for run in (
+            shown(diagnosis, tmp_path / "own", (2, 2)),
+            shown(diagnosis, tmp_path / "beside", (2, 2), pd.DataFrame({"shift": np.arange(120)})),
+        )
+    )
+    assert all(each["data"]["image"].startswith("data:image/png") for each in own)
+    assert [each["data"]["image"] for each in beside] == [each["data"]["image"] for each in own]
+
+
+def test_a_row_without_a_picture_does_not_stop_the_others(diagnosis: Diagnosis, tmp_path: Path) -> None:
+    scans = [None if place % 2 else f"/data/{place}.png" for place in range(120)]
+    run = shown(diagnosis, tmp_path / "run", "scan", pd.DataFrame({"scan": scans}))
+    found = {
+        place: task["data"]["image"]
+        for place, task in zip(run.order, label_studio_tasks(run.findings, run.data), strict=True)
+    }
+    assert set(found.values()) >= {""}
+    assert all(image == (scans[place] or "") for place, image in found.items())
+
+
 @pytest.mark.parametrize("arrays", [False, True])
 def test_a_column_of_pictures(diagnosis: Diagnosis, tmp_path: Path, arrays: bool) -> None:
     values: list[Any] = [f"/data/{place}.png" for place in range(120)]

@@ -51,7 +51,7 @@ def test_bounds_that_say_nothing_are_folded_away(found: Diagnosis) -> None:
 
 def test_answers_are_sentences_and_tables(found: Diagnosis) -> None:
     assert found.correction is not None
-    explained = found.explain(int(found.found.predictions.bugs[0]))
+    explained = found.explain(found.found.predictions.rows[found.found.predictions.bugs[0]])
     answers = [found, explained, found.verify(found.suspects.row[:3]), found.controls, found.correction, found.curve]
     answers += [found.fidelity, explained.smallest]
     for each in answers:
@@ -74,3 +74,16 @@ def test_clean_data_show_no_empty_tables() -> None:
     assert clean.nothing_to_debug
     assert repr(clean.look_at()) == "no rows"
     assert "<table>" not in clean._repr_html_()
+
+
+def test_the_index_of_a_shuffled_test_table_names_its_rows(found: Diagnosis) -> None:
+    """Its rows are 250 to 399: a position in place of an id would name another row, or none."""
+    bug = int(found.found.predictions.bugs[0])
+    assert found.explain(250 + bug).position == bug
+    assert found.explain(250 + bug).test_row == 250 + bug
+    assert f"Test row {250 + bug} is labelled" in str(found.explain(250 + bug))
+    with pytest.raises(psidebug.errors.UnknownRow, match="the id of a test row, such as 250, not 'c'"):
+        found.explain("c")
+    right = 250 + int(np.flatnonzero(~found.found.predictions.wrong)[0])
+    with pytest.raises(psidebug.errors.NotMisclassified, match=f"The misclassified ones are {250 + bug}"):
+        found.explain(right)

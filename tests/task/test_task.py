@@ -363,7 +363,7 @@ def test_nothing_of_the_users_is_changed(small: Planted, fitted: bool) -> None:
     given = [model, frame, y_train, pandas_frame(small.X_test), small.y_test.copy(), meta]
     before = [pickle.dumps(each) for each in given]
     found = quick(*given[:5], metadata=meta, rows=frame.index)
-    found.explain(int(found.task.bugs[0]))
+    found.explain(found.found.predictions.rows[found.task.bugs[0]])
     assert found.corrected > 0
     repaired = found.repaired_labels
     repaired.iloc[0] = "bad"

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import re
-import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from psidebug.cli.no_model import columns_are_learned, pair_option, said_of
+from psidebug.cli.diagnosing import check_run, diagnosed, in_words_of_files, loaded
+from psidebug.cli.no_model import columns_are_learned, pair_option
 from psidebug.cli.options import allowed, command, file_option, seed_option
 from psidebug.cli.output import Output
 from psidebug.cli.settings import FlagOnly, PlaceToWrite
-from psidebug.errors import OutputError, PsiError
+from psidebug.errors import OutputError
 from psidebug.threads import few_threads
 
 if TYPE_CHECKING:
@@ -26,8 +23,6 @@ if TYPE_CHECKING:
 LEARNERS = ["logistic", "boosting", "lightgbm", "xgboost", "forest"]
 MANY_CLASSES = 40
 """From so many classes on there is a warning before the work: it takes long, and may be a mistake."""
-ARGUMENT = re.compile(r"\b(?:([Xy])_(train|test|validation)|pred_probs(?:_test)?)\b")
-ANSWERS = re.compile(r"\bannotations\b")
 table_type = click.Path(allow_dash=True, path_type=Path)
 
 
@@ -203,7 +198,7 @@ def debug(
             "--cluster and --workers are for rows that are read in blocks: give a folder of Parquet files, or a quoted "
             "pattern."
         )
-    given = None if model is None else _loaded(output, model, trust_pickle)
+    given = None if model is None else loaded(output, model, trust_pickle)
     roles = Roles(label, id_, text, image, ignore, category, learned)
     if is_large(train):
         check_options(
@@ -250,9 +245,9 @@ def debug(
                 f"psi: the label column {label!r} has {classes} classes, so every fit is slow: this may take minutes. "
                 f"If another column has the classes, stop and name it by --label."
             )
-        with _in_words_of_files(inputs.source), few_threads(len(inputs.train.labels)):
-            _check_run(run, arguments, seed)
-            found = _diagnosed(output, inputs, arguments, options, seed, tick)
+        with in_words_of_files(inputs.source), few_threads(len(inputs.train.labels)):
+            check_run(run, arguments, seed)
+            found = diagnosed(output, inputs, arguments, options, seed, tick)
         found = found.described(source=inputs.source, **about_test)
         if full or effort == "prove" or report is not None:
             tick("repairs", 0, 1)
@@ -285,78 +280,6 @@ def _count(told: str) -> int:
 def _typed(option: str) -> bool:
     """Whether the option was given on the command line."""
     return click.get_current_context().get_parameter_source(option) == ParameterSource.COMMANDLINE
-
-
-def _loaded(output: Output, model: Path, trust_pickle: bool) -> Any:
-    from psidebug.models import load_model
-
-    with warnings.catch_warnings(record=True) as caught:
-        given = load_model(model, trust_pickle=trust_pickle)
-    for each in caught:
-        output.remark(f"psi: {each.message}")
-    return given
-
-
-@contextmanager
-def _in_words_of_files(files: Mapping[str, Any]) -> Iterator[None]:
-    """Errors speak of ``train.csv`` and its label column where the library says X_train and y_train."""
-
-    def named(found: re.Match[str]) -> str:
-        if found[1] is None or (found[1] == "X" and files.get("learner") == "head"):
-            return said_of(found[0], files) or found[0]
-        file = files.get(found[2]) or f"the {found[2]} file"
-        return file if found[1] == "X" else f"the label column of {file}"
-
-    try:
-        yield
-    except PsiError as error:
-        said = ARGUMENT.sub(named, str(error))
-        if files.get("annotations"):
-            said = ANSWERS.sub(str(files["annotations"]), said)
-        if said == str(error):
-            raise
-        raise type(error)(said) from error
-
-
-def _check_run(run: Path, arguments: dict[str, Any], seed: int) -> None:
-    """Refuse a place that cannot take the run before the work; only a fit tells whether a run there has this data."""
-    from psidebug.store import check_run_place, fingerprint_of
-    from psidebug.task.task import Task
-
-    exists = (run / "run.json").exists()
-    check_run_place(run, fingerprint_of(Task.of(**arguments, seed=seed)) if exists else {})
-
-
-class _Watched:
-    """Progress in words of the command line; whoever watches a terminal also sees the first suspects."""
-
-    def __init__(self, output: Output, tick: Any, rows: str) -> None:
-        self._output, self._tick, self._rows = output, tick, rows
-        self.first_suspects = self._show if output.shows_early else None
-
-    def __call__(self, stage: str, done: int, total: int) -> None:
-        self._tick(f"{stage} ({self._rows})", done, total)
-
-    def _show(self, suspects: Any) -> None:
-        from psidebug.cli.findings import show_first_suspects
-
-        show_first_suspects(self._output.beside, suspects)
-
-
-def _diagnosed(
-    output: Output, inputs: Inputs, arguments: dict[str, Any], options: dict[str, Any], seed: int, tick: Any
-) -> Diagnosis:
-    import psidebug
-    from psidebug.cli.tables import counted
-
-    return psidebug.debug(
-        **arguments,
-        **options,
-        rng=seed,
-        images=inputs.roles.image,
-        text=inputs.source["text"],
-        progress=_Watched(output, tick, counted(len(inputs.train.labels), "row")),
-    )
 
 
 def _show(

@@ -103,7 +103,7 @@ def explain(output: Output, *, run: Path, test_row: str | None, top: int, budget
     the misclassified rows are listed. Shows the labels that cause the error, best first, and the smallest correction
     found that repairs it, proved by retraining, beside as many random labels that are moved.
     """
-    from dataclasses import asdict, replace
+    from dataclasses import asdict
 
     from psidebug.diagnosis.diagnosis import Diagnosis
     from psidebug.store import load_run
@@ -115,7 +115,7 @@ def explain(output: Output, *, run: Path, test_row: str | None, top: int, budget
     position = _misclassified_row(found, test_row)
     name = found.findings.predictions.rows.tolist()[position]
     with few_threads(len(found.findings.labels.given)):
-        told = replace(Diagnosis.saved(found).explain(position, budget=budget), test_row=name)  # as the user knows it
+        told = Diagnosis.saved(found).explain(name, budget=budget)
     causes = records(told.causes)
     if output.as_json:
         output.result(

@@ -24,11 +24,11 @@ from psidebug.findings.findings import (
     FoundExplanation,
     FoundSlice,
     LabelFindings,
-    Origin,
     Predictions,
     Rows,
     SuspectTests,
 )
+from psidebug.findings.origin import Origin
 from psidebug.inference.estimates import Estimates
 from psidebug.margins import predicted_by
 from psidebug.store.fingerprint import Fingerprint, versions

@@ -22,6 +22,7 @@ from psidebug.progress import watched
 from psidebug.spec import Effort, Spec, StatedPrior
 from psidebug.sufficiency import Engine
 from psidebug.symptoms import Symptom
+from psidebug.task.row_ids import index_of
 from psidebug.task.task import Task
 from psidebug.threads import few_threads
 from psidebug.timings import Tick, staged, stopwatch
@@ -247,7 +248,9 @@ def debug(
         spec = Spec(symptom, stated, graybox, engine, rounds, check_fidelity, causes, display, seed, effort)
         check_spec(spec, len(task.test))
         found = find(task, spec, origin_of(task, _again(rng)), tick, begun=begun, show=show)
-        return Diagnosis.of(found, spec, watch, tick)
+        made = Diagnosis.of(found, spec, watch, tick)
+        ids = index_of(X_test, y_test)  # as of the training rows, so that tables of test rows can be looked up
+        return made if ids is None else made.described(test_ids=ids)
 
 
 def _again(rng: int | np.random.Generator | None) -> str:

@@ -312,14 +312,15 @@ class Diagnosis(Answers):
         """p_wrong, if it is by evidence beyond the symptom."""
         return self.p_wrong if self.found.explanations else None
 
-    def explain(self, test_row: int, *, budget: int = 12) -> explanation.Explanation:
+    def explain(self, test_row: Any, *, budget: int = 12) -> explanation.Explanation:
         """The causes of one misclassified test point: PS of every training label for that error alone.
 
-        With the smallest set of corrections found that repairs it, verified by at most ``budget`` fits, beside as many
-        random labels that are moved, three fits more; and a warning where the evidence says that it is the label of the
-        test row that is wrong.
+        ``test_row`` is its id where test rows have ids, as by the index of a pandas table, else its position. With the
+        smallest set of corrections found that repairs it, verified by at most ``budget`` fits, beside as many random
+        labels that are moved, three fits more; and a warning where the evidence says that it is the label of the test
+        row that is wrong.
         """
-        explanation.check_row(self.task, test_row)
+        row = explanation.position_of(self.found.predictions, test_row)
         if self.nothing_to_debug or self.graybox is None:
             raise NotMisclassified("this diagnosis was made without bugs; run debug again without bugs=[].")
         said = self.found.test_probabilities
@@ -328,12 +329,12 @@ class Diagnosis(Answers):
                 self.session.prover,
                 self.graybox,
                 self.prior,
-                int(test_row),
+                row,
                 p_wrong=self._weighed,
-                test_probability=None if said is None else said[int(test_row)],
+                test_probability=None if said is None else said[row],
                 budget=budget,
             )
-        return replace(found, rows=self._shown)
+        return replace(found, test_row=test_row, rows=self._shown)
 
     def look_at(self, rows: int | Iterable[Any] = FIRST) -> ShownRows:
         """Suspects with the values of their rows: the first so many, or the training rows with these ids."""

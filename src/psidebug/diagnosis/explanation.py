@@ -15,7 +15,7 @@ from psidebug import policy
 from psidebug.diagnosis.proof import Prover
 from psidebug.diagnosis.smallest import CorrectionSearch, SmallestCorrection, counted, expected_length
 from psidebug.errors import InferenceError, NotMisclassified, NoWorldWithout, SymptomAbsent, UnknownRow
-from psidebug.findings.findings import Causes, LabelFindings
+from psidebug.findings.findings import Causes, LabelFindings, Predictions
 from psidebug.findings.frames import labels_frame, library_for
 from psidebug.graybox.protocol import GrayBox, LinearGrayBox
 from psidebug.inference.estimates import Estimates, no_causes
@@ -56,7 +56,9 @@ class Explanation:
     True
     """
 
-    test_row: int
+    test_row: Any
+    """Its id, or its position where test rows have none."""
+    position: int
     given: Any
     """Its label in the test set."""
     predicted: Any
@@ -85,7 +87,7 @@ class Explanation:
     def _repr_html_(self) -> str:
         if self.rows is None:
             return f"<p>{html.escape(str(self))}</p>"
-        return explanation_in_a_notebook(str(self), self.test_row, self.rows(self.causes))
+        return explanation_in_a_notebook(str(self), self.position, self.rows(self.causes))
 
     def __str__(self) -> str:
         causes = f"{counted(len(self.causes), 'training label')} can be a cause" if len(self.causes) else self.engine
@@ -118,7 +120,6 @@ def explain(
     ``test_probability`` (K,) is what the calibrated predictors say about this test row.
     """
     task = prover.task
-    check_row(task, row)
     classes = task.encoding.classes
     estimates, engine = _estimated(task, graybox, prior, row)
     if estimates is None:
@@ -133,6 +134,7 @@ def explain(
     smallest = search.smallest(order, expected)
     return Explanation(
         test_row=row,
+        position=row,
         given=classes[task.test.codes[row]],
         predicted=classes[task.predicted[row]],
         causes=causes_of(task, no_causes(prior, reason=engine) if estimates is None else estimates, p_wrong),
@@ -167,15 +169,21 @@ def causes_of(task: Task, estimates: Estimates, p_wrong: Floats | None = None) -
     return labels_frame(found, task.encoding, library_for(task.train.features))
 
 
-def check_row(task: Task, row: Any) -> None:
-    """Raise :class:`UnknownRow` or :class:`NotMisclassified` unless this is a misclassified test row."""
-    if isinstance(row, bool) or not isinstance(row, int | np.integer) or not 0 <= row < len(task.test):
-        raise UnknownRow(f"explain takes the position of a test row, 0 to {len(task.test) - 1}, not {row!r}.")
-    if task.predicted[row] == task.test.codes[row]:
-        wrong = np.flatnonzero(task.predicted != task.test.codes)
+def position_of(tests: Predictions, row: Any) -> int:
+    """The position of a misclassified test row, by its id, or by its position where test rows have no ids."""
+    names = tests.rows.tolist()
+    if tests.ids is None:
+        if isinstance(row, bool) or not isinstance(row, int | np.integer) or not 0 <= row < len(names):
+            raise UnknownRow(f"explain takes the position of a test row, 0 to {len(names) - 1}, not {row!r}.")
+    elif isinstance(row, np.ndarray) or row not in names:
+        raise UnknownRow(f"explain takes the id of a test row, such as {names[0]!r}, not {row!r:.60}.")
+    position = names.index(row)
+    if not tests.wrong[position]:
+        wrong = [names[place] for place in np.flatnonzero(tests.wrong).tolist()]
         named = ", ".join(map(str, wrong[:6])) + (", …" if len(wrong) > 6 else "")
         others = f" The misclassified ones are {named}." if len(wrong) else ""
         raise NotMisclassified(f"test row {row} is classified correctly: there is no error to explain.{others}")
+    return int(position)
 
 
 def _estimated(task: Task, graybox: GrayBox, prior: Prior, row: int) -> tuple[Estimates | None, str]:

@@ -42,8 +42,9 @@ from psidebug.diagnosis.verdict import (
 from psidebug.diagnosis.who_errs import annotator_findings
 from psidebug.errors import InferenceError
 from psidebug.evidence.hypotheses import Hypothesis
-from psidebug.findings.findings import Findings, Origin, Round, VerifiedCorrection
+from psidebug.findings.findings import Findings, Round, VerifiedCorrection
 from psidebug.findings.frames import library_for
+from psidebug.findings.origin import Origin
 from psidebug.graybox.protocol import GrayBox, LinearGrayBox
 from psidebug.margins import loss_weights
 from psidebug.priors import Prior

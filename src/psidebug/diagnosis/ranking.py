@@ -15,8 +15,9 @@ from psidebug.diagnosis.verdict import RANKED, notes_on_estimates, only_ranked
 from psidebug.diagnosis.who_errs import annotator_findings
 from psidebug.errors import InferenceError, NoWorldWithout, SymptomAbsent
 from psidebug.evidence.hypotheses import Hypothesis
-from psidebug.findings.findings import Findings, Origin
+from psidebug.findings.findings import Findings
 from psidebug.findings.frames import labels_frame, library_for
+from psidebug.findings.origin import Origin
 from psidebug.graybox.protocol import GrayBox, LinearGrayBox
 from psidebug.inference.estimates import Estimates, no_causes
 from psidebug.priors import Prior, noise

@@ -12,9 +12,12 @@ import pyarrow as pa
 
 from psidebug.exports.columns import array_of_values, free_name, labels_of, own_columns, taken
 from psidebug.exports.table_files import plain
-from psidebug.findings.findings import Findings, Origin
+from psidebug.findings.findings import Findings
+from psidebug.findings.origin import Origin
 from psidebug.report.pictures import picture_of_array, spread_of
+from psidebug.report.rows import matrix_of
 from psidebug.task.data import Data
+from psidebug.task.tables import take
 
 NUMBERS = ("ps", "ps_low", "ps_high", "p_wrong")
 
@@ -73,9 +76,10 @@ def label_studio_tasks(
     for place, (position, line) in enumerate(zip(order, lines, strict=True)):
         told: dict[str, Any] = {"row": plain(labels.rows[position]), "given": str(given[place]), "run": home}
         if pictures is not None:
-            told["image"] = pictures[place]
+            told["image"] = pictures[place] or ""  # a row without one: null would be refused, with all other tasks
         elif column:
-            told[shown] = plain(line.pop(column))
+            value = plain(line.pop(column))
+            told[shown] = "" if value is None else value
         if column or pictures is None:
             told["table"] = {name: _cell(value) for name, value in line.items() if name != column}
         score = round(float(labels.p_wrong[position]), 6)
@@ -126,16 +130,15 @@ def _pictures(findings: Findings, data: Data, order: Any) -> list[str | None] | 
     images = findings.display.images
     if images is None:
         return None
-    columns = taken(own_columns(findings, data), order)
     if isinstance(images, str):
-        arrays = columns[images].to_pylist()
+        arrays = taken(own_columns(findings, data), order)[images].to_pylist()
         if any(isinstance(each, str) for each in arrays):
             return None
         spread = spread_of(arrays)
         return [None if each is None else picture_of_array(each, spread=spread) for each in arrays]
-    matrix = np.column_stack([each.to_numpy(zero_copy_only=False) for each in columns.values()])
-    spread = spread_of([matrix])
-    return [picture_of_array(each, shape=images, spread=spread) for each in matrix]
+    pixels = matrix_of(take(data.train.features, order))  # metadata are no pixels
+    spread = spread_of([pixels])
+    return [picture_of_array(each, shape=images, spread=spread) for each in pixels]
 
 
 def _cell(value: Any) -> Any:

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from psidebug.findings.effects import ErrorRate, Mask
-from psidebug.findings.findings import Findings, LabelFindings, Origin
+from psidebug.findings.findings import Findings, LabelFindings
+from psidebug.findings.origin import Origin
 from psidebug.task.data import Data
 from psidebug.task.labels import Codes
 

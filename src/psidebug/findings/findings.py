@@ -14,6 +14,7 @@ from psidebug.checks import Check
 from psidebug.display import Display
 from psidebug.findings.annotators import AnnotatorFindings
 from psidebug.findings.effects import Controls, ErrorRate, Floats, Mask, Verification, table
+from psidebug.findings.origin import Origin
 from psidebug.graybox.fidelity import Fidelity
 from psidebug.priors import Prior
 from psidebug.slices.conditions import Condition, Conjunction
@@ -276,31 +277,6 @@ class Round:
 
     verdict: str
     corrected: int
-
-
-@dataclass(frozen=True)
-class Origin:
-    """What a diagnosis was made from, by what, and when."""
-
-    psidebug: str
-    """Version of Psi."""
-    seed: str
-    """What to give again to repeat it."""
-    versions: Mapping[str, str]
-    """Of Python and of the libraries that the figures depend on."""
-    fingerprint: Mapping[str, str]
-    """Digests of training set, test set and row ids, and the learner as text."""
-    created: str
-    """When, UTC, in ISO form."""
-    source: Mapping[str, Any] = field(default_factory=dict)
-    """Where the rows came from: the file, its columns, which of them is the label; empty if that was not said."""
-    came_fitted: bool = False
-    """Whether the learner came fitted, by ways that Psi does not know."""
-
-    @property
-    def files(self) -> dict[str, str]:
-        """Names of the training, test and validation file, where the rows came from files."""
-        return {name: str(self.source[name]) for name in ("train", "test", "validation") if self.source.get(name)}
 
 
 @dataclass(frozen=True, eq=False)

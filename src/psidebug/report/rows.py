@@ -195,7 +195,7 @@ class _ShownRows:
     def _pictures(self, tables: dict[Home, Table]) -> list[tuple[str | None, str | None]]:
         images, count = self.display.images, tables["features"].shape[0]
         if isinstance(images, tuple):
-            pixels = _matrix(tables["features"])
+            pixels = matrix_of(tables["features"])
             return [(picture_of_array(row, shape=images, spread=self._spread), None) for row in pixels]
         home = _home_of(self.data, images)
         if home is None or home not in tables:
@@ -211,7 +211,7 @@ class _ShownRows:
     def _spread(self) -> Range:
         images, features = self.display.images, self.data.train.features
         if isinstance(images, tuple):
-            return spread_of([_matrix(take(features, self._looked_at(features.shape[1])))])
+            return spread_of([matrix_of(take(features, self._looked_at(features.shape[1])))])
         home = _home_of(self.data, images)
         return spread_of(_column(take(self.data.home(str(home)), self._looked_at(1000)), images))
 
@@ -237,7 +237,8 @@ def _column(table: Table, name: Any) -> list[Any]:
     return values
 
 
-def _matrix(table: Table) -> npt.NDArray[Any]:
+def matrix_of(table: Table) -> npt.NDArray[Any]:
+    """The values of a table of numbers, whatever holds them."""
     if sp.issparse(table):
         return np.asarray(table.toarray())
     return np.asarray(nw.from_native(table, eager_only=True).to_numpy() if is_frame(table) else table)

@@ -14,22 +14,24 @@ from pathlib import Path
 from typing import Any
 
 from psidebug.errors import PsiError
-from psidebug.report.rows import RowView, views
 from psidebug.review.desk import Desk, ReviewedDiagnosis
 from psidebug.review.filters import Filter
+from psidebug.review.pages import class_keys, item, told
 from psidebug.review.security import Visitor
 from psidebug.review.verdicts import checked_name
 
 STATIC = Path(__file__).parent / "static"
-KEYS = {"c": "correct", "e": "keep", "s": "skip"}
-"""Those of the app."""
+KEYS = {"c": "correct", "e": "keep", "s": "skip", "o": "second_opinion"}
+STEPS = {"u": "undo", "r": "redo"}
+"""Those of the app; so are the keys of classes."""
 
 
 def review_widget(run: str | PathLike[str], *, reviewer: str | None = None) -> Any:
     """A widget that pages through the suspects of a saved run; ``reviewer`` is the name beside the verdicts.
 
-    Keys, while the widget has the focus: ``c`` correct, ``e`` keep, ``s`` skip, 1 to 9 for a class, ``u`` undo, ``j``
-    and ``k`` for the next and the previous row. Every verdict is on disk when it is shown as saved.
+    Keys, while the widget has the focus: ``c`` correct, ``e`` keep, ``s`` skip, ``o`` second opinion, the digit on the
+    button of a class, ``u`` undo, ``r`` redo, ``j`` and ``k`` for the next and the previous row. Every verdict is on
+    disk when it is shown as saved.
 
     Examples
     --------
@@ -70,27 +72,35 @@ class Table:
         self.desk = Desk(run, _nobody_trains)
         self.visitor = Visitor(checked_name(reviewer or getpass.getuser()), secrets.token_urlsafe(16))
         self._wanted, self._said = Filter(part=self.desk.opens_with), ""
+        classes = class_keys([str(each) for each in self.desk.findings.encoding.classes])
+        self._keys: dict[str, tuple[str, int | None]] = {key: ("correct", code) for key, code in classes.items()}
+        self._keys |= {key: (action, None) for key, action in KEYS.items()}
         self._at = self.desk.first(self._wanted, self.visitor)
 
     def shown(self) -> dict[str, Any]:
         """Everything that the widget draws, as plain values."""
-        queue, classes = self.desk.queues[self._wanted.part], self.desk.findings.encoding.classes
+        queue = self.desk.queues[self._wanted.part]
         with self.desk.lock:
             self.desk.ledger()
-            left, total = queue.left(), queue.total()
-        progress = {"left": left, "total": total, "said": self._said, "classes": [str(each) for each in classes]}
+            progress = {"left": queue.left(), "total": queue.total(), "said": self._said}
         if self._at is None:
             return progress | {"row": None}
-        view, labels = self._view(self._at), queue.findings.labels
+        found = item(self.desk, self._wanted, self._at, self.visitor)
+        classes, view = found["classes"], found["view"]
         row = {
             "id": view.id,
-            "given": str(classes[queue.given[self._at]]),
-            "proposed": str(classes[queue.proposed[self._at]]),
-            "p_wrong": round(float(labels.p_wrong[self._at]), 3),
-            "ps": round(float(labels.ps[self._at]), 3),
+            "given": classes[found["given"]],
+            "proposed": classes[found["proposed"]],
+            "p_wrong": _rounded(found["p_wrong"]),
+            "ps": _rounded(found["ps"]),
+            "likely": found["likely"],
+            "keys": {key: classes[code] for key, code in found["keys"].items()},
             "picture": view.picture,
             "text": "".join(each.text for each in view.text),
             "cells": [[each.name, each.value] for each in view.cells],
+            "more": view.more,
+            "answers": [f"{each['annotator']}: {each['label']}" for each in found["answers"]],
+            "predicted": found["test"] and str(found["test"]["predicted"]),
         }
         return progress | {"row": row}
 
@@ -99,52 +109,62 @@ class Table:
         if not isinstance(message, Mapping) or not isinstance(message.get("key"), str):
             return
         key, self._said = message["key"], ""
-        if key == "u":
-            undone = self.desk.store.undo(reviewer=self.visitor.name, browser=self.visitor.browser)
-            self._said = "There is nothing to undo." if undone is None else "Undone."
-            self._at = self._first() if undone is None else self._decided(undone)
-        elif key in ("j", "k") and self._at is not None:
-            self._move(forward=key == "j")
-        elif (
-            self._at is not None and message.get("row") == self._view(self._at).id
-        ):  # a key for a row that has gone does nothing
-            self._decide(key)
+        if key in STEPS:
+            self._step_back_or_forth(key)
+        elif self._at is None:
+            return
+        elif key in ("j", "k"):
+            self._at = _or_else(self._beside(forward=key == "j"), self._at)
+        elif message.get("row") == self._id():
+            self._decide(key, self._at)
+        elif key in self._keys:
+            self._said = "That key came before this row: nothing is decided. Look at it first."
 
-    def _decide(self, key: str) -> None:
-        code = int(key) - 1 if key.isdecimal() and key != "0" else None
-        if code is not None and code >= len(self.desk.findings.encoding.classes):
+    def _step_back_or_forth(self, key: str) -> None:
+        self.desk.check_same()
+        following = self._beside(forward=True)
+        who = {"reviewer": self.visitor.name, "browser": self.visitor.browser}
+        step = self.desk.store.undo(**who) if key == "u" else self.desk.store.redo(**who)
+        if step is None:
+            self._said = f"There is nothing to {STEPS[key]}."
             return
-        action = "correct" if code is not None else KEYS.get(key)
-        if action is None or self._at is None:
+        self._said = "Undone." if key == "u" else "Done again."
+        if key == "r":  # as the verdict did, it leads on to the next row
+            self._at = _or_else(following, self.desk.first(self._wanted, self.visitor))
             return
-        row = self._view(self._at).id
-        verdict = self.desk.verdict(self._at, action, code=code, part=self._wanted.part)
+        with self.desk.lock:
+            self._at = next((each.position for each in self.desk.ledger().step(step)), self._at)
+
+    def _decide(self, key: str, at: int) -> None:
+        if key not in self._keys:
+            return
+        self.desk.check_same()
+        action, code = self._keys[key]
+        row, following = self._id(), self._beside(forward=True)
+        verdict = self.desk.verdict(at, action, code=code, part=self._wanted.part)
         self.desk.decide([verdict], visitor=self.visitor, key=secrets.token_urlsafe(16))
-        self._said = f"Saved. {row}: {_in_words(verdict.action, verdict.label)}"
-        self._at = self._first()
+        self._said = f"Saved. {row}: {told(verdict)}"
+        self._at = _or_else(following, self.desk.first(self._wanted, self.visitor))
 
-    def _move(self, *, forward: bool) -> None:
+    def _beside(self, *, forward: bool) -> int | None:
+        """The next or the previous row that is to be decided."""
+        if self._at is None:
+            return None
         with self.desk.lock:
             self.desk.ledger()
             chosen = self.desk.queues[self._wanted.part].select(self._wanted, self.visitor.browser)
-            found = (chosen.next if forward else chosen.previous)(self._at or 0)
-        self._at = self._at if found is None else found
+            return chosen.next(self._at) if forward else chosen.previous(self._at)
 
-    def _first(self) -> int | None:
-        return self.desk.first(self._wanted, self.visitor)
-
-    def _decided(self, step: int) -> int | None:
-        """The row of a step that was undone, to be decided again."""
-        with self.desk.lock:
-            rows = [each.position for each in self.desk.ledger().step(step)]
-        return rows[0] if rows else self._first()
-
-    def _view(self, at: int) -> RowView:
-        return views(self.desk.findings, self.desk.run.data, self._wanted.part, [at])[0]
+    def _id(self) -> str:
+        return str(self.desk.queues[self._wanted.part].findings.labels.rows[self._at])
 
 
-def _in_words(action: str, label: Any) -> str:
-    return {"correct": f"corrected to {label}", "keep": "kept"}.get(action, "skipped")
+def _or_else(found: int | None, other: int | None) -> int | None:
+    return other if found is None else found
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 3)
 
 
 def _nobody_trains(path: Path) -> ReviewedDiagnosis:

@@ -53,9 +53,10 @@ class Comparison:
             f"{inputs}; {verdict}.",
             f"Of the first {counted(self.top, 'suspect')} {self.shared} {are} in both (overlap {self.overlap:.2f}).",
         ]
-        for name, verdict, effect in zip(("first", "second"), self.verdicts, self.effects, strict=True):
-            lines.append(f"{name}: {_told(effect)}. {verdict}")
-        return "\n".join(lines)
+        told = [f"{_told(effect)}. {verdict}" for verdict, effect in zip(self.verdicts, self.effects, strict=True)]
+        if told[0] == told[1]:
+            return "\n".join([*lines, f"both: {told[0]}"])
+        return "\n".join([*lines, f"first: {told[0]}", f"second: {told[1]}"])
 
 
 def compare(run: Run, other: Run, *, top: int | None = None) -> Comparison:

@@ -18,20 +18,35 @@ function made(tag, text, properties = {}) {
 
 function button(label, key, press, likelier) {
   const found = made("button", `${label} (${key})`, { type: "button", onclick: () => press(key) });
+  found.dataset.key = key;
   if (likelier) found.classList.add("psi-likelier");
   return found;
 }
 
+function counted(number) {
+  return number === 1 ? "row that is" : "rows that are";
+}
+
+function progress({ row, left, total }) {
+  if (!total) return "Nothing to review: no label is probably wrong.";
+  if (!row && !left) return `Done: all ${total} ${counted(total)} probably wrong ${total === 1 ? "has" : "have"} a verdict.`;
+  if (!row) return `Nothing is left here: ${left} of ${total} wait for a second opinion.`;
+  return `${total - left} of ${total} ${counted(total)} probably wrong decided`;
+}
+
+function number(value) {
+  return value === null ? "not known" : value;
+}
+
 function drawn(shown, press) {
-  const parts = [];
-  const done = shown.total - shown.left;
-  parts.push(made("div", shown.row || shown.left
-    ? `${done} of ${shown.total} rows that are probably wrong have a verdict`
-    : shown.total ? `Done: all ${shown.total} rows that are probably wrong have a verdict.` : "Nothing to review."));
+  const parts = [made("div", progress(shown))];
   const row = shown.row;
   if (row) {
-    parts.push(made("h4", `Row ${row.id}: given ${row.given}, proposed ${row.proposed}`));
-    parts.push(made("div", `wrong with probability ${row.p_wrong} · PS ${row.ps}`));
+    parts.push(made("h4", `${row.predicted ? "Test row" : "Row"} ${row.id}: given ${row.given}, proposed ${row.proposed}`));
+    parts.push(made("div", row.predicted
+      ? `A label of the test set · wrong with probability ${number(row.p_wrong)} · the model says ${row.predicted}`
+      : `wrong with probability ${number(row.p_wrong)} · PS ${number(row.ps)}`));
+    if (row.answers.length) parts.push(made("div", `answers: ${row.answers.join(", ")}`));
     if (row.picture) parts.push(made("img", undefined, { src: row.picture, alt: `row ${row.id}` }));
     if (row.text) parts.push(made("div", row.text, { className: "psi-text" }));
     if (row.cells.length) {
@@ -42,12 +57,18 @@ function drawn(shown, press) {
       }
       parts.push(table);
     }
-    const likely = row.p_wrong >= 0.5;
-    parts.push(button(`Correct to ${row.proposed}`, "c", press, likely), button(`Keep ${row.given}`, "e", press, !likely));
-    parts.push(button("Skip", "s", press), button("Previous", "k", press), button("Next", "j", press));
+    if (row.more) parts.push(made("div", `and ${row.more} more columns`));
+    parts.push(button(`Correct to ${row.proposed}`, "c", press, row.likely), button(`Keep ${row.given}`, "e", press, !row.likely));
+    parts.push(button("Skip", "s", press), button("Second opinion", "o", press));
+    const classes = Object.entries(row.keys);
+    if (classes.length > 2) {
+      const group = made("div");
+      group.append(...classes.map(([key, name]) => button(name, key, press)));
+      parts.push(group);
+    }
+    parts.push(button("Previous", "k", press), button("Next", "j", press));
   }
-  parts.push(button("Undo", "u", press));
-  parts.push(made("p", shown.said, { role: "status" }));
+  parts.push(button("Undo", "u", press), button("Redo", "r", press));
   return parts;
 }
 
@@ -55,16 +76,22 @@ function render({ model, el }) {
   const box = made("div", undefined, { className: "psi-review", tabIndex: 0 });
   box.setAttribute("role", "group");
   box.setAttribute("aria-label", "Review of suspected labels");
+  box.dataset.lmSuppressShortcuts = "true"; // Jupyter has keys of its own, such as c for "copy the cell"
+  const inside = made("div"), said = made("p");
+  said.setAttribute("role", "status"); // it stays, so that what happens is read aloud
+  box.append(inside, said);
   const press = (key) => model.send({ key, row: model.get("shown").row?.id });
   const draw = () => {
-    const inside = box.contains(document.activeElement);
-    box.replaceChildren(...drawn(model.get("shown"), press));
-    if (inside) box.focus();
+    const focused = box.contains(document.activeElement), key = document.activeElement?.dataset.key;
+    const shown = model.get("shown");
+    inside.replaceChildren(...drawn(shown, press));
+    said.textContent = shown.said;
+    if (focused) (inside.querySelector(`[data-key="${key}"]`) ?? box).focus({ preventScroll: true });
   };
   box.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || !/^[ceskju1-9]$/.test(event.key)) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || !/^[ceskjour0-9]$/.test(event.key)) return;
     event.preventDefault();
-    event.stopPropagation(); // the keys of the notebook itself
+    event.stopPropagation();
     press(event.key);
   });
   model.on("change:shown", draw);
