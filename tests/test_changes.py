@@ -14,8 +14,9 @@ from sklearn.linear_model import LogisticRegression
 
 from psidebug.changes import NOTHING, Blank, Drop, InTurn, Join, Mask, Relabel, Rescale, Swap, Weigh
 from psidebug.errors import UnknownOption, UnknownRow
+from psidebug.task.columns import column_of
 from psidebug.task.data import Data
-from psidebug.task.tables import column_of, is_missing
+from psidebug.task.tables import is_missing
 
 X = np.array([[1.0, -9.0], [2.0, 5.0], [3.0, -9.0], [4.0, 7.0]])
 TABLES: dict[str, Any] = {

@@ -16,8 +16,8 @@ from psidebug.diagnosis.causes import found_cause, repaired_rows
 from psidebug.diagnosis.controls import elsewhere
 from psidebug.findings.effects import ErrorRate, Verification
 from psidebug.findings.findings import FoundCause
+from psidebug.task.columns import columns
 from psidebug.task.data import Data
-from psidebug.task.tables import columns
 from psidebug.task.task import Task
 from tests.causes.rows import NUMBERS, Rows, learner, parcels
 

@@ -24,8 +24,8 @@ import psidebug
 from psidebug.report.distinctive import telling_words, worth_of_column, worth_of_entries
 from psidebug.report.pictures import LARGEST_FILE, picture_of_array, picture_of_file
 from psidebug.report.rows import CELLS, RowView, views
+from psidebug.task.columns import Column
 from psidebug.task.labels import Encoding
-from psidebug.task.tables import Column
 from tests.conftest import Planted
 from tests.store.conftest import debugged, texts
 

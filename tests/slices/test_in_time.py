@@ -13,7 +13,7 @@ from sklearn.dummy import DummyClassifier
 from psidebug.slices.conditions import Slice
 from psidebug.slices.find import searchable
 from psidebug.slices.in_time import RATES, Periods, slices_in_time
-from psidebug.task.tables import column_of
+from psidebug.task.columns import column_of
 from psidebug.task.task import Task
 
 Floats = npt.NDArray[np.float64]

@@ -15,17 +15,8 @@ import pytest
 import scipy.sparse as sp
 
 from psidebug.errors import MissingValues, ShapeMismatch, UnsupportedFeatures
-from psidebug.task.tables import (
-    as_table,
-    check_finite,
-    column_names,
-    column_of,
-    columns,
-    frame_like,
-    row_count,
-    same_columns,
-    take,
-)
+from psidebug.task.columns import column_of, columns
+from psidebug.task.tables import as_table, check_finite, column_names, frame_like, row_count, same_columns, take
 
 NUMBERS: npt.NDArray[np.float64] = np.arange(12.0).reshape(4, 3)
 NAMES = ["a", "b", "c"]

@@ -12,8 +12,9 @@ import numpy.typing as npt
 from scipy.stats import ks_2samp, rankdata
 
 from psidebug.causes.claim import Side
+from psidebug.task.columns import Column, columns
 from psidebug.task.data import Data
-from psidebug.task.tables import Column, columns, is_missing
+from psidebug.task.tables import is_missing
 
 Floats = npt.NDArray[np.float64]
 MISSING = -1

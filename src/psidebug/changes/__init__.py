@@ -6,7 +6,7 @@ A cause is a change under which the error goes away, so whoever retrains, proves
     changed = change.applied(data)   # a new Data; ``data`` is as it was, which is how a change is undone
     change.count(data)               # labels, rows, weights or cells that differ
 
-All are positions in the training set, or columns by the name that :func:`psidebug.task.tables.columns` gives them.
+All are positions in the training set, or columns by the name that :func:`psidebug.task.columns.columns` gives them.
 """
 
 from __future__ import annotations

@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from psidebug.changes.rows import Change, Positions
+from psidebug.task.columns import changed_column, column_of, without_cells
 from psidebug.task.data import Data, LabelledSet
-from psidebug.task.tables import changed_column, column_of, is_missing, objects_of, without_cells
+from psidebug.task.tables import is_missing, objects_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,8 @@ import numpy.typing as npt
 from psidebug.errors import InputError, UnknownOption
 from psidebug.slices.conditions import Condition, coded, words_of
 from psidebug.slices.ranges import short_number
-from psidebug.task.tables import Table, columns
+from psidebug.task.columns import columns
+from psidebug.task.tables import Table
 
 Noise = Literal["systematic", "random", "one_sided", "none"]
 Labels = npt.NDArray[np.intp]

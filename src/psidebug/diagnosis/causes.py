@@ -30,8 +30,8 @@ from psidebug.findings.effects import Verification
 from psidebug.findings.findings import FoundCause
 from psidebug.margins import log_losses
 from psidebug.task import learner as learners
+from psidebug.task.columns import column_of
 from psidebug.task.data import Data, LabelledSet
-from psidebug.task.tables import column_of
 from psidebug.task.task import Task
 from psidebug.timings import Tick
 from psidebug.training.trainer import Trainer

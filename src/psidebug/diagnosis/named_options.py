@@ -18,8 +18,8 @@ from psidebug.priors import Prior, noise, noise_by_group
 from psidebug.spec import EFFORTS, NotKept, Spec, StatedPrior
 from psidebug.sufficiency import ENGINES
 from psidebug.symptoms import Symptom, at_least, log_loss_above_boundary, misclassified
+from psidebug.task.columns import columns
 from psidebug.task.dates import dates_in
-from psidebug.task.tables import columns
 from psidebug.task.task import Task
 
 T = TypeVar("T")

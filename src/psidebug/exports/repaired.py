@@ -16,9 +16,10 @@ from psidebug.exports.columns import free_name
 from psidebug.exports.corrected import encoding_of, from_copy, label_cells, own_table, source_file, with_new_cells
 from psidebug.exports.table_files import encoded
 from psidebug.findings.findings import Findings, FoundCause
+from psidebug.task.columns import column_of
 from psidebug.task.data import Data
 from psidebug.task.labels import Codes
-from psidebug.task.tables import Table, column_of, is_missing
+from psidebug.task.tables import Table, is_missing
 
 Cells = dict[str, dict[int, Any]]
 """New values by column and row; None is a missing one."""

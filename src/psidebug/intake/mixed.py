@@ -30,7 +30,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from psidebug.errors import UnknownOption
 from psidebug.intake.plan import Plan
-from psidebug.task.tables import Table, column_of, is_missing
+from psidebug.task.columns import column_of
+from psidebug.task.tables import Table, is_missing
 
 Floats = npt.NDArray[np.float64]
 Frame = nw.DataFrame[Any]

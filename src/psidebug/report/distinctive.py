@@ -12,8 +12,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from psidebug.slices.conditions import coded, words_of
+from psidebug.task.columns import Column
 from psidebug.task.labels import Codes, Encoding
-from psidebug.task.tables import Column
 
 Floats = npt.NDArray[np.float64]
 

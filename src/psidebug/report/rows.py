@@ -19,8 +19,9 @@ from psidebug.report.cells import Cell, Order, cells_of
 from psidebug.report.distinctive import is_constant, telling_words, worth_of_column, worth_of_entries
 from psidebug.report.pictures import Range, picture_of_array, picture_of_file, spread_of
 from psidebug.slices.conditions import UNNAMED, Condition, Home
+from psidebug.task.columns import column_of, columns
 from psidebug.task.data import Data
-from psidebug.task.tables import Table, column_names, column_of, columns, is_frame, is_missing, take
+from psidebug.task.tables import Table, column_names, is_frame, is_missing, take
 
 CELLS, LETTERS = 12, 600
 """Cells of a row, and characters of a text, that are shown."""

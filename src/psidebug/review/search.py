@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from psidebug.display import Display
-from psidebug.task.tables import Column, Table, columns
+from psidebug.task.columns import Column, columns
+from psidebug.task.tables import Table
 
 Mask = npt.NDArray[np.bool_]
 WORD = re.compile(r'"([^"]*)"|(\S+)')

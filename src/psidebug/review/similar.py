@@ -22,7 +22,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.random_projection import GaussianRandomProjection
 
-from psidebug.task.tables import Table, column_names, column_of, columns, is_frame, is_missing, row_count, take
+from psidebug.task.columns import column_of, columns
+from psidebug.task.tables import Table, column_names, is_frame, is_missing, row_count, take
 
 WIDTH = 64
 MOST, MOST_TEXTS = 100_000, 20_000

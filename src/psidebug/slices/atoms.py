@@ -20,7 +20,8 @@ import scipy.sparse as sp
 from psidebug import policy
 from psidebug.slices.conditions import UNNAMED, Condition, Home, Ints, Mask, Plain, coded, words_of
 from psidebug.slices.ranges import Block, Cells, Told, cut
-from psidebug.task.tables import Column, Table, column_of, columns
+from psidebug.task.columns import Column, column_of, columns
+from psidebug.task.tables import Table
 
 Floats = npt.NDArray[np.float64]
 

@@ -14,8 +14,9 @@ import scipy.sparse as sp
 from scipy.stats import norm
 from sklearn.feature_extraction.text import CountVectorizer
 
+from psidebug.task.columns import Column, column_of
 from psidebug.task.data import Data
-from psidebug.task.tables import Column, Table, column_of, is_missing
+from psidebug.task.tables import Table, is_missing
 from psidebug.task.task import Task
 
 Operator = Literal["=", "≠", "≤", ">", "between", "contains", "missing"]

@@ -27,8 +27,8 @@ from psidebug.slices.atoms import Atoms, Floats
 from psidebug.slices.conditions import UNNAMED, Condition, Home, Ints, Mask, Slice
 from psidebug.slices.find import Searchable
 from psidebug.slices.ranges import short_date
+from psidebug.task.columns import Column, columns
 from psidebug.task.labels import Codes
-from psidebug.task.tables import Column, columns
 from psidebug.task.task import Task
 
 RATES = (0.2, 0.5, 0.95)

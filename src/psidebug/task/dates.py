@@ -14,7 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as kinds
 
-from psidebug.task.tables import Table, changed_column, columns, is_frame, is_missing
+from psidebug.task.columns import changed_column, columns
+from psidebug.task.tables import Table, is_frame, is_missing
 
 ISO = r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:?\d\d)?)?"
 ORDERS = {

@@ -16,8 +16,8 @@ from psidebug.graybox.protocol import Floats
 from psidebug.graybox.trees.loss import CoupledSoftmax, Sigmoid
 from psidebug.graybox.trees.profile import Fitted, Profile, Tree, checked
 from psidebug.graybox.trees.weighting import Weighting, recognised
-from psidebug.task.tables import Column
-from psidebug.task.tables import columns as columns_of
+from psidebug.task.columns import Column
+from psidebug.task.columns import columns as columns_of
 
 TAKES = frozenset({"many classes", "sparse", "missing", "weights", "categories"})
 
