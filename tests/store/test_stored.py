@@ -205,3 +205,12 @@ def test_a_frame_whose_library_is_not_installed_comes_as_pyarrow(monkeypatch: py
     assert isinstance(found, pa.Table)
     assert found.column_names == list(frame.columns)
     assert found.column(1).to_pylist() == ["b", None, "a"]
+
+
+def test_numbers_in_the_place_of_dates_are_damage() -> None:
+    """Dates beyond the year 9999 are refused when they are read; numbers would become such dates unseen."""
+    table, form = stored(pd.DataFrame({"when": pd.date_range("2024-01-01", periods=3)}))
+    forged = pa.table({"when": pa.array([2**62] * 3)})
+    assert restored(table, form)["when"].dt.year.tolist() == [2024] * 3
+    with pytest.raises(pa.ArrowInvalid, match="holds no dates"):
+        restored(forged, form)

@@ -144,6 +144,8 @@ def _of_dtype(array: Any, name: str) -> Any:
     """A pandas array of the type of this name; of the nearest one if the library of that type is not installed."""
     from pandas.api.types import pandas_dtype
 
+    if name.startswith("datetime64") and not pa.types.is_timestamp(array.type):
+        raise pa.ArrowInvalid(f"a column of {name} holds no dates")  # as numbers their range was not checked
     try:
         dtype = pandas_dtype(name)
         return dtype.__from_arrow__(array) if hasattr(dtype, "__from_arrow__") else array.to_numpy().astype(dtype)
