@@ -99,7 +99,7 @@ def test_the_door_takes_what_debug_takes() -> None:
 
 DIAGNOSIS = {
     "what was found": {
-        "annotators", "answers", "ask_again", "cause", "causes", "checks",
+        "annotators", "answers", "ask_again", "bugs", "cause", "causes", "checks",
         "controls", "corrected", "correction", "curve", "explained", "explanations", "fidelity", "findings", "found",
         "later", "notes", "nothing_to_debug", "order", "p_wrong", "prior", "proposed", "repaired_labels",
         "repaired_model", "repaired_table", "repaired_weights", "repairs", "settings", "slices", "spec",
@@ -145,12 +145,14 @@ def test_the_columns_of_the_results(planted: Planted, make: type) -> None:
     assert columns(found.causes) == CAUSE_COLUMNS
     assert columns(found.suspect_tests) == SUSPECT_TEST_COLUMNS
     assert columns(found.timings) == TIMING_COLUMNS
+    assert columns(found.bugs) == ["row", "label", "predicted", "after"]
     assert found.explanations.shape[0] == len(found.hypotheses) > 1
     quiet = psidebug.debug(LogisticRegression(), X_train, planted.y_train, X_test, planted.y_test, bugs=[])
     assert columns(quiet.suspects) == SUSPECT_COLUMNS
     assert columns(quiet.slices) == SLICE_COLUMNS
     assert columns(quiet.explanations) == EXPLANATION_COLUMNS
     assert columns(quiet.causes) == CAUSE_COLUMNS
+    assert columns(quiet.bugs) == columns(found.bugs)
     assert columns(quiet.suspect_tests) == SUSPECT_TEST_COLUMNS
     assert quiet.explanations.shape[0] == 0
 

@@ -122,3 +122,19 @@ def test_a_loaded_one_that_was_asked_can_be_pickled(planted: Planted, tmp_path: 
     asked = loaded.threshold_curve
     again = pickle.loads(pickle.dumps(loaded))
     pd.testing.assert_frame_equal(again.threshold_curve, asked)
+
+
+def test_bugs_are_the_misclassified_test_rows_before_and_after_the_correction(planted: Planted) -> None:
+    names = [f"t{at}" for at in range(len(planted.X_test))]
+    X_test = pd.DataFrame(planted.X_test, index=names)
+    X_train = pd.DataFrame(planted.X_train)
+    model = LogisticRegression().fit(X_train, planted.y_train)
+    found = psidebug.debug(model, X_train, planted.y_train, X_test, planted.y_test)
+    said = model.predict(X_test)
+    wrong = said != planted.y_test
+    assert found.bugs["row"].tolist() == X_test.index[wrong].tolist()
+    assert found.bugs["label"].tolist() == planted.y_test[wrong].tolist()
+    assert found.bugs["predicted"].tolist() == said[wrong].tolist()
+    repaired = LogisticRegression().fit(X_train, found.repaired_labels).predict(X_test)
+    assert found.corrected
+    assert found.bugs["after"].tolist() == repaired[wrong].tolist()

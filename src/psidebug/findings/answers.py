@@ -131,6 +131,15 @@ class Answers:
         return frames.causes_frame(self.found)
 
     @cached_property
+    def bugs(self) -> Any:
+        """Data frame of the test rows that are explained: the misclassified ones, or those that were named.
+
+        Columns: ``row`` (id, or position: what ``Diagnosis.explain`` takes), ``label``, ``predicted``, and ``after``:
+        what the model says once the labels are corrected; the same without a correction.
+        """
+        return frames.bugs_frame(self.found)
+
+    @cached_property
     def suspect_tests(self) -> Any:
         """Data frame of test labels that are probably wrong, the likeliest first; empty unless they are a cause.
 

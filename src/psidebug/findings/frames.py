@@ -82,6 +82,19 @@ def causes_frame(findings: Findings) -> Any:
     return _frame({name: columns[name] for name in names} | {"control": np.array(beside)}, findings.frames)
 
 
+def bugs_frame(findings: Findings) -> Any:
+    """The test rows that are explained, in their order."""
+    tests, encoding = findings.predictions, findings.encoding
+    after = tests.before if tests.after is None else tests.after
+    columns = {
+        "row": tests.rows[tests.bugs],
+        "label": encoding.decode(tests.labels[tests.bugs]),
+        "predicted": encoding.decode(tests.before[tests.bugs]),
+        "after": encoding.decode(after[tests.bugs]),
+    }
+    return _frame(columns, findings.frames)
+
+
 def suspect_tests_frame(findings: Findings) -> Any:
     """Test labels that are probably wrong; empty unless they are a cause."""
     found, tests = findings.suspect_tests, findings.predictions
