@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from psidebug.changes import Change, Relabel
 from psidebug.diagnosis import explanation
-from psidebug.diagnosis.as_findings import label_findings, origin_of
+from psidebug.diagnosis.after_review import AFTER_REVIEW, after_review
+from psidebug.diagnosis.as_findings import origin_of
 from psidebug.diagnosis.either_set import CONTRADICT
 from psidebug.diagnosis.find import find
 from psidebug.diagnosis.named_options import check_spec, stated_prior
@@ -21,7 +22,6 @@ from psidebug.diagnosis.repair import Correction
 from psidebug.diagnosis.repairs import Believed, changes_of, repairs_of, told
 from psidebug.diagnosis.session import Session, reopened, settled
 from psidebug.diagnosis.when_asked import WhenAsked
-from psidebug.diagnosis.who_errs import annotator_findings
 from psidebug.errors import NotMisclassified, UnknownOption
 from psidebug.evidence.hypotheses import Hypothesis
 from psidebug.exports.repaired import repaired_table
@@ -43,8 +43,6 @@ from psidebug.task.tables import Table
 from psidebug.task.task import Task
 from psidebug.timings import Stopwatch, Tick, staged, stopwatch
 from psidebug.training.trainer import one_blas_thread
-
-AFTER_REVIEW = "the verdict, slices and figures are those from before the review; repaired_labels follows the review"
 
 
 @dataclass(frozen=True, eq=False)
@@ -388,31 +386,8 @@ class Diagnosis(Answers):
             why = "the test set is too small" if self.run is None else "it was loaded; diagnose_again takes such labels"
             why = 'labels were only ranked; use effort="decide"' if self.spec.effort == "rank" else why
             raise UnknownOption(f"this diagnosis has no evidence that could be ranked anew: {why}.")
-        task, session = self.task, self.live
-        known = np.full(len(task.train), -1, dtype=np.intp) if session.known is None else session.known.copy()
-        right, told = task.data.positions(rejected), task.data.positions(confirmed)
-        known[right] = task.train.codes[right]
-        known[told] = self.proposed[told]
-        if isinstance(confirmed, Mapping):
-            known[told] = task.encoding.encode(list(confirmed.values()), where="confirmed")
-        if len(np.intersect1d(told, right)):
-            raise UnknownOption("a row is both confirmed and rejected: name it once.")
-        unreviewed = session.unreviewed or session.hypotheses
-        hypotheses = tuple(each.after_review(task.train.codes, known) for each in unreviewed)
-        repaired = np.where(known >= 0, known, self.found.labels.repaired)
-        labels = label_findings(task, session.estimates, hypotheses, repaired)
-        notes = self.notes if AFTER_REVIEW in self.notes else (*self.notes, AFTER_REVIEW)
-        return replace(
-            self,
-            found=replace(
-                self.found,
-                labels=labels,
-                notes=notes,
-                repairs=(),
-                annotators=annotator_findings(task, hypotheses, known),
-            ),
-            live=replace(session, hypotheses=hypotheses, unreviewed=unreviewed, known=known),
-        )
+        found, live = after_review(self.found, self.live, confirmed, rejected)
+        return replace(self, found=found, live=live)
 
     # ── with more about it ──
 
