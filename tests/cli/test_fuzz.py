@@ -61,7 +61,7 @@ REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
     "lists": (lists, "column 'x' of"),
     "cut Parquet": (cut_parquet, "damaged or incomplete"),
     "cut gzip": (lambda f: text(gzip.compress(GOOD.encode() * 99)[:-40], "t.csv.gz")(f), "damaged or incomplete"),
-    "a directory": (lambda f: f, "is a directory"),
+    "a directory": (lambda f: f, "is a folder without *.parquet files (it has test.csv)"),
     "no file": (lambda f: f / "none.csv", "there is no file"),
     "junk": (text(np.random.default_rng(0).bytes(2000).replace(b"PAR1", b"")), "train.csv"),
     "a spreadsheet": (text(b"PK\x03\x04 and so on"), "save the sheet as CSV"),

@@ -24,7 +24,14 @@ FLAG_ONLY = {
     ("new", "overwrite"),
     ("review", "listen"),
 }
-READ = {("debug", "annotations"), ("debug", "model"), ("debug", "validation"), ("verify", "rows")}
+READ = {
+    ("debug", "annotations"),
+    ("debug", "embeddings"),
+    ("debug", "model"),
+    ("debug", "probabilities"),
+    ("debug", "validation"),
+    ("verify", "rows"),
+}
 """Options with paths that are only read."""
 ARGUMENTS = {
     "debug": DEBUG[1:],
@@ -36,6 +43,7 @@ ARGUMENTS = {
     "report": ("psi-run",),
     "export": ("psi-run", "--format", "csv"),
     "suspects": ("psi-run",),
+    "compare": ("psi-run", "psi-run"),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pty
 import subprocess
@@ -17,6 +18,16 @@ from tests.cli.folder import PSI
 HOSTILE = "\x1b]0;owned\x07\x1b[2J\x9b1A\u202ecat"
 
 
+def everything(terminal: int) -> str:
+    """What a terminal got: the kernel hands it over in parts, and says at the end that nobody writes any more."""
+    said = b""
+    with contextlib.suppress(OSError):
+        while part := os.read(terminal, 10_000):
+            said += part
+    os.close(terminal)
+    return said.decode()
+
+
 def test_a_terminal_gets_no_commands_from_results(monkeypatch: pytest.MonkeyPatch) -> None:
     @click.command()
     def shown() -> None:
@@ -30,8 +41,7 @@ def test_a_terminal_gets_no_commands_from_results(monkeypatch: pytest.MonkeyPatc
     with os.fdopen(other, "w") as terminal:
         monkeypatch.setattr("sys.stdout", terminal)
         assert run_command(["suspects"]) == 0
-    said = os.read(own, 10_000).decode()
-    os.close(own)
+    said = everything(own)
     assert "owned" in said
     assert "\x1b[1mbold" in said, "colours are Psi's own"
     for command in ("\x1b]", "\x1b[2J", "\x07", "\x9b", "\u202e"):

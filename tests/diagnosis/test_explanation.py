@@ -13,10 +13,11 @@ from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
 from psidebug import policy
-from psidebug.diagnosis.explanation import Explanation, causes_of, explain, ranked
+from psidebug.diagnosis.explanation import Explanation, causes_of, explain, position_of, ranked
 from psidebug.diagnosis.proof import Prover, moved_at_random
 from psidebug.diagnosis.smallest import AT_RANDOM
 from psidebug.errors import NotMisclassified, UnknownRow
+from psidebug.findings.findings import Predictions
 from psidebug.graybox.choose import graybox_for
 from psidebug.graybox.retrain import Retrain
 from psidebug.inference.estimates import no_causes
@@ -237,15 +238,21 @@ def test_a_bug_that_a_fresh_fit_does_not_have() -> None:
     assert "fresh fit" in str(found)
 
 
-def test_what_explain_refuses(planted: Planted) -> None:
+@pytest.mark.parametrize("named", [False, True], ids=["positions", "ids"])
+def test_what_explain_refuses(planted: Planted, named: bool) -> None:
     task = logistic_task(planted)
+    ids = np.array([f"t{at}" for at in range(len(task.test))], dtype=object) if named else None
+    tests = Predictions(task.test.codes, task.predicted, None, task.bugs, ids)
     right = int(np.flatnonzero(task.predicted == task.test.codes)[0])
-    wrong: list[tuple[Any, dict[str, Any], type[Exception]]] = [
-        (right, {}, NotMisclassified),
-        (-1, {}, UnknownRow),
-        (len(task.test), {}, UnknownRow),
-        (True, {}, UnknownRow),
+    wrong: list[tuple[Any, type[Exception]]] = [
+        (tests.rows[right], NotMisclassified),
+        (-1, UnknownRow),
+        (len(task.test), UnknownRow),
+        (True, UnknownRow),
+        (tests.rows, UnknownRow),
     ]
-    for row, options, error in wrong:
+    for row, error in wrong:
         with pytest.raises(error):
-            explained(task, row, **options)
+            position_of(tests, row)
+    for bug in task.bugs.tolist():
+        assert position_of(tests, tests.rows[bug]) == bug

@@ -14,7 +14,7 @@ from sklearn.model_selection import cross_val_predict
 
 import psidebug as psi
 from psidebug.changes import Drop, Join
-from psidebug.diagnosis.some_rows import tested_by
+from psidebug.diagnosis import some_rows
 from psidebug.errors import InvalidProbabilities, NotAClassifier, ShapeMismatch
 from psidebug.evidence.held_out import Folds, Without
 from psidebug.evidence.one_predictor import Told
@@ -112,7 +112,7 @@ def test_it_says_nothing_of_rows_whose_labels_are_left_out_together(somebody: So
 def test_the_opinion_follows_its_rows(somebody: Somebody) -> None:
     data = task(somebody).data
     dropped, joined = Drop(np.arange(10)).applied(data), Join(np.array([3, 5])).applied(data)
-    drawn, tested = data.drawn(np.array([7, 9])), tested_by(task(somebody), np.array([4, 8])).data
+    drawn, tested = data.drawn(np.array([7, 9])), some_rows.tested_by(task(somebody), np.array([4, 8])).data
     assert dropped.opinion is not None
     assert joined.opinion is not None
     assert drawn.opinion is not None
