@@ -29,7 +29,8 @@ print(diagnosis.verdict)
 print(diagnosis.cause)
 
 # %%
-# The test labels in question, likeliest wrong first. ``psi review --tests`` is where people decide about them.
+# The test labels in question, likeliest wrong first, by the index of the table. ``psi review --tests`` is where people
+# decide about them.
 
 diagnosis.suspect_tests.head()
 
@@ -38,7 +39,7 @@ diagnosis.suspect_tests.head()
 
 p_wrong = diagnosis.suspect_tests.set_index("row")["p_wrong"]
 figure, axes = plt.subplots(figsize=(7, 3), layout="constrained")
-axes.scatter(X_test["mean radius"], p_wrong.reindex(range(len(X_test)), fill_value=0), c=y_test == "benign", s=12)
+axes.scatter(X_test["mean radius"], p_wrong.reindex(X_test.index, fill_value=0), c=y_test == "benign", s=12)
 axes.set(xlabel="mean radius of the test row", ylabel="p_wrong", title="Yellow: labelled benign")
 
 # %%
@@ -51,6 +52,4 @@ print("training labels changed:", int((diagnosis.repaired_labels != y_train).sum
 
 wrong = set(y_test.index[y_test != y_true])
 asked = list(diagnosis.suspect_tests["row"][: len(wrong)])
-print(
-    f"{sum(y_test.index[row] in wrong for row in asked)} of the first {len(asked)} are wrong; {len(wrong)} are in all"
-)
+print(f"{sum(row in wrong for row in asked)} of the first {len(asked)} are wrong; {len(wrong)} are in all")
