@@ -122,6 +122,7 @@ def test_what_happens_is_said(room: Room, arrive: Arrive) -> None:
     expect(ann.page.locator("#saved")).to_have_text(f"Saved. undone: {rows[1]}")
     ann.press("r")
     expect(ann.page.locator("#saved")).to_have_text(f"Saved. redone: {rows[1]}")
+    expect(live).to_contain_text(rows[2])  # a redo leads on
     ann.page.locator("select[name=state]").select_option("skip")
     expect(live).to_have_text("Nothing is shown.")
     ann.page.locator("select[name=state]").select_option("all")
