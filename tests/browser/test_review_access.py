@@ -111,6 +111,7 @@ def test_the_row_in_focus_is_seen_to_be(arrive: Arrive) -> None:
 
 def test_what_happens_is_said(room: Room, arrive: Arrive) -> None:
     ann = arrive()
+    ann.page.wait_for_load_state("networkidle")
     live, rows = ann.page.locator("#live"), room.desk.findings.labels.rows[room.desk.run.order[:3]].tolist()
     ann.press("j")
     expect(live).to_contain_text(f"{rows[1]}: given odd, proposed even")
