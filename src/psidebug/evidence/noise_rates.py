@@ -127,13 +127,14 @@ def fit_by_em(
     follow = None if look is None else START_FOLLOWING if start is None or start.follow is None else start.follow
     pseudo_counts = np.full((size, size), policy.WRONG_PSEUDO_COUNT)
     np.fill_diagonal(pseudo_counts, policy.RIGHT_PSEUDO_COUNT)
-    alike, drawn_to = _by_label(probability, given, known, look), rates
+    alike, drawn_to, by_truth = _by_label(probability, given, known, look), rates, np.empty((size, size))
     for _ in range(rounds):
         true = rates if follow is None else (1.0 - follow) * rates
-        by_truth = np.column_stack([each.counts(column, follow) for each, column in zip(alike, true.T, strict=True)])
+        for label, each in enumerate(alike):
+            by_truth[:, label] = each.counts(true[:, label], follow)
         counts = by_truth + pseudo_counts
-        # ε is the share of all counts that are off the diagonal
-        drawn_to = even_rates(size, 1.0 - float(counts.trace() / counts.sum()))
+        if even or look is not None:  # ε is the share of all counts that are off the diagonal
+            drawn_to = even_rates(size, 1.0 - float(counts.trace() / counts.sum()))
         if look is not None:
             counts += policy.SHRUNK * drawn_to
         before, rates = (rates, follow), drawn_to if even else counts / counts.sum(axis=1, keepdims=True)
@@ -161,7 +162,8 @@ class _Alike(NamedTuple):
         total = true @ self.probability
         if follow is not None and self.by_look is not None:
             total += follow * self.by_look
-        return np.asarray(true * (self.probability @ (1.0 / np.maximum(total, 1e-300))))
+        np.maximum(total, 1e-300, out=total)
+        return np.asarray(true * (self.probability @ np.reciprocal(total, out=total)))
 
 
 def _by_label(probability: Floats, given: Codes, known: Codes | None, look: Floats | None) -> list[_Alike]:
