@@ -9,6 +9,7 @@ import pytest
 from sklearn.ensemble import ExtraTreesClassifier
 
 from psidebug.evidence import forest as forests
+from psidebug.evidence.extra_trees import ExtraTrees
 from psidebug.evidence.forest import Forest, extra_trees
 from psidebug.margins import log_shares
 from psidebug.policy import LEAST_LEAF
@@ -21,7 +22,7 @@ def rows(seed: int, count: int, classes: int) -> tuple[Any, Any]:
 
 
 def grown(X: Any, y: Any, learned: Any, classes: int, trees: int = 60) -> Forest:
-    model = extra_trees().set_params(random_state=0, n_estimators=trees).fit(X[learned], y[learned])
+    model = extra_trees().set_params(random_state=0, trees=trees).fit(X[learned], y[learned])
     return Forest.of(model, X, learned, y[learned], classes)
 
 
@@ -53,12 +54,12 @@ def test_without_some_labels_the_smallest_node_with_enough_rows_speaks() -> None
     said, _ = forest.without(excluded)
     for row in (3, 50, 111, 249):
         votes = []
-        for tree, each in enumerate(forest.model.estimators_):
-            if forest.drawn[row, tree]:
+        for tree, each in enumerate(forest.model.grown_):
+            if forest.drawn[tree, row]:
                 continue
             path = each.decision_path(X[[row]]).indices
             below = each.decision_path(X).toarray().astype(bool)
-            weights = forest.drawn[:, tree] * ~excluded
+            weights = forest.drawn[tree] * ~excluded
             enough = [node for node in path if weights[below[:, node]].sum() >= LEAST_LEAF] or [0]
             own = below[:, enough[-1]] * weights
             votes.append([own[y == code].sum() / own.sum() for code in (0, 1)])
@@ -74,6 +75,27 @@ def test_without_any_label_it_knows_nothing() -> None:
 def test_of_very_many_rows_fewer_trees_speak() -> None:
     X, y = rows(4, 120, 2)
     forest = grown(X, y, np.arange(120), 2)
-    assert forest.leaves_of(X, of=120).shape[1] == 22
-    assert forest.leaves_of(X, of=200_000).shape[1] == 20
-    assert forest.leaves_of(X, of=10**8).shape[1] == forests.LEAST_TREES
+    assert forest.leaves_of(X, of=120).shape[0] == 22
+    assert forest.leaves_of(X, of=200_000).shape[0] == 20
+    assert forest.leaves_of(X, of=10**8).shape[0] == forests.LEAST_TREES
+
+
+@pytest.mark.parametrize("bootstrap", [True, False])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_its_trees_are_those_of_scikit_learn(classes: int, bootstrap: bool) -> None:
+    X, y = rows(5, 200, classes)
+    names = np.array(["a", "b", "c"])[y]
+    own = ExtraTrees(9, bootstrap=bootstrap, random_state=7).fit(X, names)
+    same = ExtraTreesClassifier(9, min_samples_leaf=LEAST_LEAF, bootstrap=bootstrap, random_state=7).fit(X, names)
+    assert own.classes_.tolist() == same.classes_.tolist()
+    for tree, other in zip(own.grown_, same.estimators_, strict=True):
+        assert tree.threshold.tobytes() == other.tree_.threshold.tobytes()
+        assert tree.value.tobytes() == other.tree_.value.tobytes()
+    drawn = [np.bincount(each, minlength=200) for each in same.estimators_samples_]
+    np.testing.assert_array_equal(own.drawn_, drawn)
+    np.testing.assert_allclose(own.feature_importances_, same.feature_importances_, rtol=1e-12)
+
+
+def test_trees_without_a_split_have_no_important_column() -> None:
+    forest = ExtraTrees(2, random_state=0).fit(np.zeros((8, 3)), np.arange(8) % 2)
+    assert forest.feature_importances_.tolist() == [0.0, 0.0, 0.0]

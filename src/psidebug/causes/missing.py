@@ -39,12 +39,13 @@ def _number(column: TwoSets, side: Side) -> float | None:
     if len(own) < policy.LEAST_TEST_ROWS or len(other) < policy.LEAST_TEST_ROWS:
         return None
     values, counts = np.unique(own, return_counts=True)
-    continuous = len(np.unique(other)) > len(other) / 2
     for code in (values[np.argmax(counts)], values[0], values[-1]):
-        rest, here, there = (each[each != code] for each in (np.concatenate([own, other]), own, other))
-        beyond = len(rest) > 0 and _beyond(code, np.unique(rest))
-        absent = continuous and len(there) == len(other)
-        if (beyond or absent) and _frequent(len(own) - len(here), len(own), len(other) - len(there), len(other)):
+        here, there = (int(np.count_nonzero(each == code)) for each in (own, other))
+        if not _frequent(here, len(own), there, len(other)):
+            continue
+        absent = there == 0 and len(np.unique(other)) > len(other) / 2
+        both = np.concatenate([own, other])
+        if absent or (here + there < len(both) and _beyond(code, np.unique(both[both != code]))):
             return float(code)
     return None
 

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.ensemble import ExtraTreesClassifier
 
 from psidebug import policy
 from psidebug.causes.claim import SIDES, Claim, Side, side_name
 from psidebug.causes.columns import Floats, TwoSets, distance
 from psidebug.causes.dead import leak_of
 from psidebug.changes import Blank
+from psidebug.evidence.extra_trees import ExtraTrees
 from psidebug.task.data import Data
 from psidebug.task.labels import Codes
 from psidebug.task.task import Task
@@ -89,8 +89,7 @@ def _worth_less(trainer: Trainer, task: Task, columns: Sequence[TwoSets]) -> Ite
         other: Side = "test" if side == "training" else "training"
         features, codes = parts[side]
         half = len(codes) // 2
-        trees = ExtraTreesClassifier(TREES, min_samples_leaf=policy.LEAST_LEAF)
-        model = trainer.fit(trees, features[:half], codes[:half])
+        model = trainer.fit(ExtraTrees(TREES), features[:half], codes[:half])
         own, apart = (_Asked.of(model, *each) for each in ((features[half:], codes[half:]), parts[other]))
         for place in np.argsort(-model.feature_importances_)[:MOST_COLUMNS]:
             at, orders = int(place), [rng.permutation(len(each.codes)) for each in (own, apart)]
@@ -130,7 +129,7 @@ def _said(model: Any, features: npt.NDArray[np.float32], codes: Codes) -> Floats
     """Log probabilities of these labels; asked of the trees themselves, which is soon done."""
     if not len(codes):
         return np.zeros(0)
-    shares = np.mean([each.tree_.predict(features).reshape(len(codes), -1) for each in model.estimators_], axis=0)
+    shares = np.mean([each.predict(features).reshape(len(codes), -1) for each in model.grown_], axis=0)
     return np.asarray(np.log(np.maximum(shares[np.arange(len(codes)), codes], 1e-2)))
 
 

@@ -7,7 +7,10 @@ let m_k N_k / M_k training rows be expected.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +18,12 @@ from scipy.stats import binom
 
 from psidebug import policy
 from psidebug.causes.claim import SIDES, Claim
-from psidebug.causes.columns import Floats, TwoSets
+from psidebug.causes.columns import MISSING, Floats, TwoSets
 from psidebug.task.data import Data
+from psidebug.task.labels import Codes
 
 CUTS, WIDEST, LEAST_ROWS = 20, 8, 10
+Ints = npt.NDArray[np.intp]
 Mask = npt.NDArray[np.bool_]
 
 
@@ -26,26 +31,24 @@ def claims(data: Data, columns: list[TwoSets]) -> list[Claim]:
     """The kind of rows that lacks most, if it is clear, by some columns."""
     size = data.encoding.size
     all_ = [np.bincount(each.codes, minlength=size).astype(float) for each in (data.train, data.test)]
+    of_each = all_[0] / np.maximum(all_[1], 1.0)
     looked, found = 0, []
     for column in columns:
         if _of_other_rows(column):
             continue
         looked += len(data.train)  # each of its values could begin a range
-        for told, here, test in _kinds(column):
-            there = int(test.sum())
-            if there < LEAST_ROWS or there > len(test) / 2:
-                continue
-            tested = np.bincount(data.test.codes[test], minlength=size)
-            expected = float((tested * all_[0] / np.maximum(all_[1], 1.0)).sum())
-            if here > policy.HARDLY_ANY * expected:
-                continue
-            # Of all rows of the kind, the share that is in training, if both sets were drawn alike.
-            chance = float(binom.cdf(here, here + there, expected / (expected + there)))
-            found.append((chance, -expected, column.name, told, here, there, expected, test))
+        for kinds in _kinds(column, data.test.codes, size):
+            expecting = (kinds.tested * of_each).sum(axis=1)
+            enough = (kinds.there >= LEAST_ROWS) & (kinds.there <= len(data.test) / 2)
+            for place in np.flatnonzero(enough & (kinds.here <= policy.HARDLY_ANY * expecting)).tolist():
+                here, there, expected = int(kinds.here[place]), int(kinds.there[place]), float(expecting[place])
+                # Of all rows of the kind, the share that is in training, if both sets were drawn alike.
+                chance = float(binom.cdf(here, here + there, expected / (expected + there)))
+                found.append((chance, -expected, column.name, *kinds.told(place), here, there, expected))
     clear = [each for each in found if each[0] * looked < policy.UNLIKELY]
     if not clear:
         return []
-    _, _, name, told, here, there, expected, test = min(clear, key=lambda each: each[:2])
+    _, _, name, told, test, here, there, expected = min(clear, key=lambda each: each[:2])
     return [
         Claim(
             "under_represented",
@@ -59,25 +62,101 @@ def claims(data: Data, columns: list[TwoSets]) -> list[Claim]:
     ]
 
 
-def _gaps(column: TwoSets, train: Floats) -> Iterator[tuple[str, int, Mask]]:
-    """The ranges with most test values among those with so many training values, 0 to 7, inside."""
-    test = np.sort(column.present("test"))
-    if len(train) < LEAST_ROWS:
+class Kinds(NamedTuple):
+    """Kinds of rows by one column, each a value or a range of numbers."""
+
+    here: Ints
+    """Training rows of each kind."""
+    tested: Floats
+    """Test rows of each kind and class (kinds, K)."""
+    told: Callable[[int], tuple[str, Mask]]
+    """A kind in words, and which test rows it is."""
+
+    @property
+    def there(self) -> Floats:
+        """Test rows of each kind."""
+        return np.asarray(self.tested.sum(axis=1))
+
+
+def _kinds(column: TwoSets, codes: Codes, size: int) -> Iterator[Kinds]:
+    """Values of a column, or ranges of numbers; ``codes`` are the labels of the test rows."""
+    if column.values is not None:
+        if len(column.values) <= policy.MOST_VALUES:
+            yield _values(column, codes, size)
         return
-    below = np.append(0, np.searchsorted(test, train, side="right"))  # test values up to each training value
-    for inside in (0, 1, 3, 7):
-        counts = below[inside + 1 :] - below[: -inside - 1]
-        begin = int(counts.argmax())
-        own = test[below[begin] : below[begin + inside + 1]]
-        if len(own):
-            low, high = own[0], own[-1]
-            told = f"{column.name} from {low:.4g} to {high:.4g}"
-            yield told, _between(train, low, high), (column.test >= low) & (column.test <= high)
+    if not len(present := column.present("test")):
+        return
+    numbers, values = Numbers.of(column, codes, size), np.unique(present)
+    if len(values) <= CUTS:
+        yield numbers.between(values, values)
+        return
+    yield numbers.between(*numbers.gaps, digits=4)
+    edges = np.unique(np.quantile(present, np.linspace(0.0, 1.0, CUTS + 1)))
+    begin, end = np.triu_indices(len(edges), 1)
+    near = end - begin <= WIDEST
+    yield numbers.between(edges[begin[near]], edges[end[near]])
 
 
-def _between(ordered: Floats, low: float, high: float) -> int:
-    """How many of these values are in the range, both ends included."""
-    return int(np.searchsorted(ordered, high, side="right") - np.searchsorted(ordered, low, side="left"))
+def _values(column: TwoSets, codes: Codes, size: int) -> Kinds:
+    values, known = column.values or (), column.test != MISSING
+    here = np.bincount(column.train[column.train != MISSING], minlength=len(values))
+    tested = np.bincount(column.test[known] * size + codes[known], minlength=len(values) * size)
+    return Kinds(here, tested.reshape(-1, size).astype(float), partial(_value, column))
+
+
+def _value(column: TwoSets, code: int) -> tuple[str, Mask]:
+    assert column.values is not None
+    return f"{column.name} = {column.values[code]}", column.test == code
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """A column of numbers, in order."""
+
+    column: TwoSets
+    train: Floats
+    test: Floats
+    below: Floats
+    """(m + 1, K): how many of the first test values are of each class."""
+
+    @classmethod
+    def of(cls, column: TwoSets, codes: Codes, size: int) -> Numbers:
+        """``codes`` are the labels of the test rows."""
+        there = np.flatnonzero(np.isfinite(column.test))
+        order = there[np.argsort(column.test[there])]
+        below = np.zeros((len(order) + 1, size))
+        np.cumsum(np.eye(size).take(codes[order], axis=0), axis=0, out=below[1:])
+        return cls(column, np.sort(column.present("training")), column.test[order], below)
+
+    def between(self, low: Floats, high: Floats, *, digits: int = 6) -> Kinds:
+        """Ranges, both ends included."""
+        (first, last), (begin, end) = (
+            (np.searchsorted(each, low, side="left"), np.searchsorted(each, high, side="right"))
+            for each in (self.train, self.test)
+        )
+        told = partial(self._told, low, high, digits)
+        return Kinds(last - first, self.below[end] - self.below[begin], told)
+
+    def _told(self, lows: Floats, highs: Floats, digits: int, place: int) -> tuple[str, Mask]:
+        low, high, values = float(lows[place]), float(highs[place]), self.column.test
+        words = f"= {low:.{digits}g}" if low == high else f"from {low:.{digits}g} to {high:.{digits}g}"
+        return f"{self.column.name} {words}", (values >= low) & (values <= high)
+
+    @property
+    def gaps(self) -> tuple[Floats, Floats]:
+        """The ranges with most test values among those with so many training values, 0 to 7, inside."""
+        if len(self.train) < LEAST_ROWS:
+            return np.empty(0), np.empty(0)
+        below = np.append(0, np.searchsorted(self.test, self.train, side="right"))  # test values up to each
+        ends = []
+        for inside in (0, 1, 3, 7):
+            counts = below[inside + 1 :] - below[: -inside - 1]
+            begin = int(counts.argmax())
+            own = self.test[below[begin] : below[begin + inside + 1]]
+            if len(own):
+                ends.append((own[0], own[-1]))
+        low, high = np.array(ends).reshape(-1, 2).T
+        return low, high
 
 
 def _few(count: int) -> str:
@@ -90,27 +169,3 @@ def _of_other_rows(column: TwoSets) -> bool:
     if not column.numeric or not len(train) or not len(test):
         return False
     return max(float((test > train.max()).mean()), float((test < train.min()).mean())) > policy.MAJORITY
-
-
-def _kinds(column: TwoSets) -> Iterator[tuple[str, int, Mask]]:
-    """Values of a column, or ranges of numbers, in words; how many training rows, and which test rows have them."""
-    if column.values is not None:
-        if len(column.values) <= policy.MOST_VALUES:
-            for code, value in enumerate(column.values):
-                yield f"{column.name} = {value}", int((column.train == code).sum()), column.test == code
-        return
-    present = column.present("test")
-    if not len(present):
-        return
-    values, train = np.unique(present), np.sort(column.present("training"))
-    if len(values) <= CUTS:
-        for value in values:
-            yield f"{column.name} = {value:g}", _between(train, value, value), column.test == value
-        return
-    yield from _gaps(column, train)
-    edges = np.unique(np.quantile(present, np.linspace(0.0, 1.0, CUTS + 1)))
-    for begin in range(len(edges) - 1):
-        for end in range(begin + 1, min(begin + WIDEST, len(edges) - 1) + 1):
-            low, high = edges[begin], edges[end]
-            told = f"{column.name} from {low:g} to {high:g}"
-            yield told, _between(train, low, high), (column.test >= low) & (column.test <= high)

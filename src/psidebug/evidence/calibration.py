@@ -15,7 +15,6 @@ from scipy.stats import chi2
 
 from psidebug import policy
 from psidebug.evidence.held_out import Elsewhere, Floats, LabelPredictions
-from psidebug.margins import sums_of_rows
 from psidebug.task.labels import Codes
 
 
@@ -76,28 +75,32 @@ def calibrate(
     subject to a ≥ 0. ``train_likelihood`` (N, K) is R(y_i | k), how likely the given label of each training row is for
     each class that may be the true one; without it the problem is convex.
     """
-    logs = _stacked([each.test for each in predictions])
-    count, size, _ = logs.shape
-    likelihood = np.eye(size)[test_codes]
+    logs, size = _stacked([each.test for each in predictions]), predictions[0].test.shape[1]
+    likelihood = np.eye(size).take(test_codes, axis=1)
     if train_likelihood is not None:
         logs = np.concatenate([logs, _stacked([each.train for each in predictions])], axis=2)
-        likelihood = np.concatenate([likelihood, train_likelihood])
-    likelihood = np.asfortranarray(likelihood)
-    mean = np.full(count, 1.0 / count)
+        likelihood = np.hstack([likelihood, train_likelihood.T])
+    advantages = logs[:, 1:] - logs[:, :1]  # only what a class has on the first one counts: there is less to sum
+    count, _, rows = advantages.shape
+    advantages = advantages.reshape(count, -1)
+    mean, of_first, of_others = np.full(count, 1.0 / count), likelihood[0], np.ascontiguousarray(likelihood[1:])
 
     def loss(values: Floats) -> tuple[float, Floats]:
         weights, bias = values[:count], values[count:]
-        probability = _softmax(np.tensordot(weights, logs, axes=1) + np.append(0.0, bias)[:, None]).T
-        joint = probability * likelihood
-        total = np.maximum(sums_of_rows(joint), 1e-300)
-        residual = probability - joint / total[:, None]
+        scores = (weights @ advantages).reshape(size - 1, rows) + bias[:, None]
+        top = np.maximum(scores.max(axis=0), 0.0)
+        first, others = np.exp(-top), np.exp(np.subtract(scores, top, out=scores), out=scores)
+        joint = others * of_others
+        total = np.maximum(first * of_first + joint.sum(axis=0), 1e-300)
+        norm = first + others.sum(axis=0)
+        residual = others / norm - np.divide(joint, total, out=joint)
         away = weights - mean
         penalty = 0.5 * policy.WEIGHT_PRIOR * float(away @ away) + 0.5 * policy.BIAS_PRIOR * float(bias @ bias)
         slope = np.append(
-            np.tensordot(logs, residual.T) + policy.WEIGHT_PRIOR * away,
-            residual.sum(axis=0)[1:] + policy.BIAS_PRIOR * bias,
+            advantages @ residual.ravel() + policy.WEIGHT_PRIOR * away,
+            residual.sum(axis=1) + policy.BIAS_PRIOR * bias,
         )
-        return penalty - float(np.log(total).sum()), slope
+        return penalty - float(np.log(total / norm).sum()), slope
 
     first = np.append(mean, np.zeros(size - 1)) if start is None else np.append(start.weights, start.bias[1:])
     bounds = [(0.0, None)] * count + [(None, None)] * (size - 1)
@@ -123,10 +126,3 @@ def _combined(logs: Floats, weights: Floats, bias: Floats) -> Floats:
     scores -= scores.max(axis=0)
     scores -= np.log(np.exp(scores).sum(axis=0))
     return np.asarray(scores.T)
-
-
-def _softmax(scores: Floats) -> Floats:
-    """Over the first axis."""
-    raised = np.exp(scores - scores.max(axis=0))
-    raised /= raised.sum(axis=0)
-    return np.asarray(raised)

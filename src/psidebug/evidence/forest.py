@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.ensemble import ExtraTreesClassifier
 
 from psidebug import policy
+from psidebug.evidence.extra_trees import ExtraTrees
 from psidebug.margins import log_shares
 from psidebug.task.labels import Codes
 
@@ -41,9 +42,9 @@ MOST_COUNTS = 2**22
 """Counts (nodes × classes) that are held at once."""
 
 
-def extra_trees() -> ExtraTreesClassifier:
+def extra_trees() -> ExtraTrees:
     """Trees whose splits are drawn: as good here as others, and faster."""
-    return ExtraTreesClassifier(TREES, min_samples_leaf=policy.LEAST_LEAF, bootstrap=True)
+    return ExtraTrees(TREES, bootstrap=True)
 
 
 class Level(NamedTuple):
@@ -66,23 +67,23 @@ class Trees:
     """From the children of the roots down."""
 
     @classmethod
-    def of(cls, estimators: list[Any], first: int) -> Trees:
+    def of(cls, grown: list[Any], first: int) -> Trees:
         """Of fitted trees, which number their nodes from 0."""
-        sizes = [each.tree_.node_count for each in estimators]
+        sizes = [each.node_count for each in grown]
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
-        left, right = (_numbered_through(estimators, starts, side) for side in ("children_left", "children_right"))
+        left, right = (_numbered_through(grown, starts, side) for side in ("children_left", "children_right"))
         levels, nodes = [], starts[:-1]
         while len(inner := nodes[left[nodes] >= 0]):
             nodes = np.concatenate([left[inner], right[inner]])
             levels.append(Level(nodes, np.concatenate([inner, inner])))
-        return cls(first, len(estimators), starts[:-1], int(starts[-1]), tuple(levels))
+        return cls(first, len(grown), starts[:-1], int(starts[-1]), tuple(levels))
 
     def shares(self, leaves: Leaves, codes: Codes, drawn: Shares, size: int) -> Floats:
-        """What each node says of the classes (nodes, K), by rows that fall in ``leaves`` (n, trees), as often as drawn.
+        """What each node says of the classes (nodes, K), by rows that fall in ``leaves`` (trees, n), as often as drawn.
 
         A node with too few rows says what its parent says.
         """
-        cells = (leaves + self.starts) * size + codes[:, None]
+        cells = (leaves + self.starts[:, None]) * size + codes
         counts = np.bincount(cells.ravel(), drawn.ravel(), self.nodes * size).reshape(self.nodes, size)
         for level in reversed(self.levels):
             half = len(level.nodes) // 2
@@ -102,7 +103,7 @@ class Trees:
 class Forest:
     """A fitted forest, and where the rows fall that it may be asked about."""
 
-    model: ExtraTreesClassifier
+    model: ExtraTrees
     blocks: tuple[Trees, ...]
     learned: Ints
     """The rows that it was fitted on, among those that it may be asked about."""
@@ -110,52 +111,56 @@ class Forest:
     """Their labels."""
     size: int
     leaves: Leaves
-    """(rows, trees): the leaf of each row, as far as the tree is asked about it."""
+    """(trees, rows): the leaf of each row, as far as the tree is asked about it."""
     drawn: Shares
-    """(learned, trees): how often each tree has drawn each row."""
+    """(trees, learned): how often each tree has drawn each row."""
 
     @classmethod
-    def of(cls, model: ExtraTreesClassifier, features: Any, learned: Ints, codes: Codes, size: int) -> Forest:
+    def of(cls, model: ExtraTrees, features: Any, learned: Ints, codes: Codes, size: int) -> Forest:
         """``features`` are those of all rows."""
-        drawn = np.zeros((len(learned), len(model.estimators_)), dtype=np.float32)
-        for tree, rows in enumerate(model.estimators_samples_):
-            drawn[:, tree] = np.bincount(rows, minlength=len(learned))
-        nodes = max(each.tree_.node_count for each in model.estimators_)
+        nodes = max(each.node_count for each in model.grown_)
         some = max(1, MOST_COUNTS // (nodes * size))
-        blocks = [
-            Trees.of(model.estimators_[first : first + some], first) for first in range(0, len(model.estimators_), some)
-        ]
+        blocks = [Trees.of(model.grown_[first : first + some], first) for first in range(0, model.trees, some)]
         rows = np.asarray(features, dtype=np.float32)
-        leaves = np.zeros((len(rows), len(model.estimators_)), dtype=np.int32)
+        leaves = np.zeros((model.trees, len(rows)), dtype=np.int32)
         own = rows[learned]
-        for tree, each in enumerate(model.estimators_):
+        for tree, each in enumerate(model.grown_):
             if tree < _fewer(model):
-                leaves[:, tree] = each.tree_.apply(rows)
+                leaves[tree] = each.apply(rows)
             else:
-                leaves[learned, tree] = each.tree_.apply(own)
-        return cls(model, tuple(blocks), learned, codes, size, leaves, drawn)
+                leaves[tree, learned] = each.apply(own)
+        return cls(model, tuple(blocks), learned, codes, size, leaves, model.drawn_)
 
     def without(self, excluded: Mask) -> tuple[Floats, Counted]:
         """Log probabilities (rows, K) without the labels of some learned rows; and the leaves as they are then."""
-        counted = np.where(excluded[:, None], np.float32(0.0), self.drawn)
-        asked = np.zeros(self.leaves.shape, dtype=np.float32)
-        asked[:, : _fewer(self.model)] = 1.0
-        asked[self.learned] = self.drawn == 0.0
-        asked /= np.maximum(asked.sum(axis=1, keepdims=True), 1.0)
-        said, tables = np.zeros((len(self.leaves), self.size)), []
+        counted, asked = self.drawn * ~excluded, self._asked
+        said, tables = np.zeros((asked.shape[1], self.size)), []
         for block in self.blocks:
             own = slice(block.first, block.first + block.count)
-            shares = block.shares(self.leaves[self.learned, own], self.codes, counted[:, own], self.size)
-            said += _mean(block, shares, self.leaves[:, own], asked[:, own])
+            shares = block.shares(self._of_learned[own], self.codes, counted[own], self.size)
+            said += _mean(block, shares, self.leaves[own], asked[own])
             tables.append((block, shares))
         said[said.sum(axis=1) == 0.0] = 1.0 / self.size  # drawn by all trees
         return log_shares(said), Counted(tuple(tables))
+
+    @cached_property
+    def _of_learned(self) -> Leaves:
+        return np.ascontiguousarray(self.leaves[:, self.learned])
+
+    @cached_property
+    def _asked(self) -> Shares:
+        """(trees, rows): the weight of each tree that is asked about a row."""
+        asked = np.zeros(self.leaves.shape, dtype=np.float32)
+        asked[: _fewer(self.model)] = 1.0
+        asked[:, self.learned] = self.drawn == 0.0
+        asked /= np.maximum(asked.sum(axis=0), 1.0)
+        return asked
 
     def leaves_of(self, features: Any, *, of: int) -> Leaves:
         """Where rows fall that none of the trees has drawn, by the first trees; they are a part ``of`` so many."""
         trees = min(_fewer(self.model), max(LEAST_TREES, MOST_ASKED // of))
         rows = np.asarray(features, dtype=np.float32)
-        return np.column_stack([each.tree_.apply(rows) for each in self.model.estimators_[:trees]]).astype(np.int32)
+        return np.array([each.apply(rows) for each in self.model.grown_[:trees]], dtype=np.int32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,33 +170,33 @@ class Counted:
     tables: tuple[tuple[Trees, Floats], ...]
 
     def of(self, leaves: Leaves) -> Floats:
-        """Log probabilities (n, K) of rows that fall in these leaves (n, trees), of the first trees."""
-        count = leaves.shape[1]
+        """Log probabilities (n, K) of rows that fall in these leaves (trees, n), of the first trees."""
+        count, rows = leaves.shape
         weights = np.full(leaves.shape, 1.0 / count, dtype=np.float32)
-        said = np.zeros((len(leaves), self.tables[0][1].shape[1]))
+        said = np.zeros((rows, self.tables[0][1].shape[1]))
         for block, shares in self.tables:
             if block.first < count:
                 own = slice(block.first, min(block.first + block.count, count))
-                said += _mean(block, shares, leaves[:, own], weights[:, own])
+                said += _mean(block, shares, leaves[own], weights[own])
         return log_shares(said)
 
 
-def _fewer(model: ExtraTreesClassifier) -> int:
+def _fewer(model: ExtraTrees) -> int:
     """How many trees predict a row that none has drawn."""
-    return max(1, round(OUT_OF_BAG * len(model.estimators_)))
+    return max(1, round(OUT_OF_BAG * model.trees))
 
 
 def _mean(block: Trees, shares: Floats, leaves: Leaves, weights: Shares) -> Floats:
     """What the leaves say, by these weights of the trees; the first class is what the others leave."""
-    at = leaves + block.starts[: leaves.shape[1]]
-    said = np.empty((len(leaves), shares.shape[1]))
+    at = leaves + block.starts[: len(leaves), None]
+    said = np.empty((leaves.shape[1], shares.shape[1]))
     for each in range(1, shares.shape[1]):
-        said[:, each] = np.einsum("ij,ij->i", np.ascontiguousarray(shares[:, each]).take(at), weights)
-    said[:, 0] = weights.sum(axis=1) - said[:, 1:].sum(axis=1)
+        said[:, each] = np.einsum("ij,ij->j", np.ascontiguousarray(shares[:, each]).take(at), weights)
+    said[:, 0] = weights.sum(axis=0) - said[:, 1:].sum(axis=1)
     return said
 
 
-def _numbered_through(estimators: list[Any], starts: Ints, side: str) -> Ints:
+def _numbered_through(grown: list[Any], starts: Ints, side: str) -> Ints:
     """The child of every node on one side, by its number in all trees; negative where there is none."""
-    children = [getattr(each.tree_, side) for each in estimators]
+    children = [getattr(each, side) for each in grown]
     return np.concatenate([np.where(own >= 0, own + start, -1) for own, start in zip(children, starts, strict=False)])

@@ -20,6 +20,7 @@ rates are then drawn towards even ones, as by ``policy.SHRUNK`` labels of each c
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import rel_entr
@@ -121,32 +122,62 @@ def fit_by_em(
 
     With ``look``, q(y_i | x_i) (n,), labels may follow the look of their row, and uneven rates are drawn to even ones.
     """
-    size, probability = probability.shape[1], np.asfortranarray(probability)  # sums over few classes: by column
+    size = probability.shape[1]
     rates = even_rates(size, START) if start is None else start.rates
     follow = None if look is None else START_FOLLOWING if start is None or start.follow is None else start.follow
     pseudo_counts = np.full((size, size), policy.WRONG_PSEUDO_COUNT)
     np.fill_diagonal(pseudo_counts, policy.RIGHT_PSEUDO_COUNT)
-    recorded, drawn_to = np.eye(size).take(given, axis=1).T, rates
+    alike, drawn_to, by_truth = _by_label(probability, given, known, look), rates, np.empty((size, size))
     for _ in range(rounds):
-        posterior, _, true = posterior_of(probability, rates, given, known, follow, look)
-        by_truth = posterior if look is None else posterior * true
-        counts = by_truth.T @ recorded + pseudo_counts
-        # ε is the share of all counts that are off the diagonal
-        drawn_to = even_rates(size, 1.0 - float(counts.trace() / counts.sum()))
+        true = rates if follow is None else (1.0 - follow) * rates
+        for label, each in enumerate(alike):
+            by_truth[:, label] = each.counts(true[:, label], follow)
+        counts = by_truth + pseudo_counts
+        if even or look is not None:  # ε is the share of all counts that are off the diagonal
+            drawn_to = even_rates(size, 1.0 - float(counts.trace() / counts.sum()))
         if look is not None:
             counts += policy.SHRUNK * drawn_to
         before, rates = (rates, follow), drawn_to if even else counts / counts.sum(axis=1, keepdims=True)
         follow = None if look is None else 1.0 - float(by_truth.sum()) / len(given)
         if max(np.abs(rates - before[0]).max(), abs((follow or 0.0) - (before[1] or 0.0))) < SETTLED:
             break
-    posterior, likelihood, _ = posterior_of(probability, rates, given, known, follow, look)
+    posterior, likelihood = posterior_of(probability, rates, given, known, follow, look)
     penalty = 0.0 if look is None else policy.SHRUNK * float(rel_entr(drawn_to, rates).sum())
     return NoiseFit(rates, posterior, float(np.log(likelihood).sum()), even, follow, penalty)
 
 
+class _Alike(NamedTuple):
+    """The rows with one given label b."""
+
+    probability: Floats
+    """P(k | x) (K, n); of a row that a person has settled 1 for its true class."""
+    by_look: Floats | None
+    """q(b | x) Σ_k P(k | x) (n,); None if no label may follow its look."""
+
+    def counts(self, true: Floats, follow: float | None) -> Floats:
+        """Σ_i P(k | x_i) R(b | k) / P(b | x_i) (K,): how many of the labels are right for each class.
+
+        ``true`` (K,) is R(b | k), (1 - ρ) R(b | k) if labels may follow the look of their row: the others are counted.
+        """
+        total = true @ self.probability
+        if follow is not None and self.by_look is not None:
+            total += follow * self.by_look
+        np.maximum(total, 1e-300, out=total)
+        return np.asarray(true * (self.probability @ np.reciprocal(total, out=total)))
+
+
+def _by_label(probability: Floats, given: Codes, known: Codes | None, look: Floats | None) -> list[_Alike]:
+    """The rows of each given label: these have one likelihood R(b | ·), so that a sum over them is a product."""
+    if known is not None:
+        probability = np.where((known >= 0)[:, None], np.eye(probability.shape[1])[known], probability)
+    rows = [np.flatnonzero(given == label) for label in range(probability.shape[1])]
+    parts = [(np.ascontiguousarray(probability[own].T), own) for own in rows]
+    return [_Alike(each, None if look is None else look[own] * each.sum(axis=0)) for each, own in parts]
+
+
 def with_rates(log_probability: Floats, given: Codes, rates: Floats) -> NoiseFit:
     """What follows from these rates, which are not learned."""
-    posterior, likelihood, _ = posterior_of(np.exp(np.asfortranarray(log_probability)), rates, given, None)
+    posterior, likelihood = posterior_of(np.exp(np.asfortranarray(log_probability)), rates, given, None)
     return NoiseFit(rates, posterior, float(np.log(likelihood).sum()))
 
 
@@ -168,14 +199,12 @@ def posterior_of(
     known: Codes | None,
     follow: float | None = None,
     look: Floats | None = None,
-) -> tuple[Floats, Floats, Floats | float]:
-    """W (n, K), the likelihood (n,) of the labels, and how likely each follows the truth, not the look, if it is k."""
-    likelihood = label_likelihood(rates, given, follow, look)
-    true = 1.0 if follow is None else (1.0 - follow) * rates.take(given, axis=1).T / np.maximum(likelihood, 1e-300)
-    joint = probability * likelihood
+) -> tuple[Floats, Floats]:
+    """W (n, K) and the likelihood (n,) of the labels."""
+    joint = np.asfortranarray(probability) * label_likelihood(rates, given, follow, look)
     if known is not None:
         settled = known >= 0
         others = np.arange(probability.shape[1]) != known[:, None]
         joint = np.where(settled[:, None] & others, 0.0, np.maximum(joint, 1e-300))
     total = np.maximum(sums_of_rows(joint), 1e-300)
-    return joint / total[:, None], total, true
+    return joint / total[:, None], total

@@ -70,21 +70,27 @@ def _coupled(quadratic: Quadratic, pull: Floats) -> Floats:
 
 
 def _own_answers(quadratic: Quadratic) -> Floats:
-    """Q_i (N, F, F): how far each score of a row answers to a pull at each other. Of sigmoids only the diagonal."""
+    """Q_i (N, F, F): how far each score of a row answers to a pull at each other. Of sigmoids only the diagonal.
+
+    From H⁻¹ itself, the answers to pulls at single coefficients; of fewer rows than columns, from those to the rows'.
+    """
     free, width = quadratic.shape
     design, inverse = quadratic.design, Primal(quadratic)
+    by_column = width <= design.rows
+    pulls = np.eye(width) if by_column else _dense(design)
+    solved = [inverse.solve(pulls[:, None, :] * (np.arange(free) == b)[:, None]) for b in range(free)]
     answers = np.zeros((design.rows, free, free))
     size = max(1, CHUNK_BYTES // (8 * free * width))
     for start in range(0, design.rows, size):
-        some = design.take(np.arange(start, min(start + size, design.rows)))
-        x = some.combined(sp.eye_array(some.rows, format="csr"))
         part = answers[start : start + size]
-        if not quadratic.likelihood.coupled:
-            solved = inverse.solve(np.repeat(x[:, None, :], free, axis=1))
-            part[:, np.arange(free), np.arange(free)] = np.einsum("ij,iaj->ia", x, solved)
-            continue
+        x = _dense(design.take(np.arange(start, start + len(part))))
         for b in range(free):
-            pulled = np.zeros((len(x), free, width))
-            pulled[:, b] = x
-            part[:, :, b] = np.einsum("ij,iaj->ia", x, inverse.solve(pulled))
+            for a in range(b + 1) if quadratic.likelihood.coupled else (b,):
+                reached = x @ solved[b][:, a] if by_column else solved[b][start : start + size, a]
+                part[:, a, b] = part[:, b, a] = np.einsum("ij,ij->i", reached, x)
     return answers
+
+
+def _dense(design: DesignMatrix) -> Floats:
+    """All rows (n, D)."""
+    return design.combined(sp.eye_array(design.rows, format="csr"))
