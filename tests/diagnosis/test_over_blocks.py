@@ -101,6 +101,23 @@ def test_ps_is_that_in_memory_to_its_stated_error(tmp_path: Path) -> None:
     assert np.abs(ps - memory.findings.labels.ps).max() < 1e-5
 
 
+def test_rows_of_categories_whose_effects_are_alike_have_their_ps(tmp_path: Path) -> None:
+    """Sixteen different rows: their effects are 32 numbers, of which sums tie."""
+    rng = np.random.default_rng(4)
+    x = rng.integers(0, 2, (2_500, 4)).astype(float)
+    y = np.where(x @ [1, 1, -1, 0.5] - 0.7 + 0.5 * rng.logistic(size=len(x)) > 0, "a", "b")
+    y[:2_000][x[:2_000, :2].all(axis=1)] = "b"
+    table = pa.table({f"x{j}": x[:, j] for j in range(4)} | {"y": y})
+    train, test = table.slice(0, 2_000), table.slice(2_000)
+    names, y_test = table.column_names[:4], y[2_000:].tolist()
+    learner = LogisticRegression(tol=1e-10)
+    debug_blocks(learner, ArrayBlocks(train), "y", test.select(names), y_test, effort="rank", run=tmp_path / "run")
+    ps = pq.read_table(tmp_path / "run" / ALL_LABELS).column("ps").to_numpy()
+    memory = psidebug.debug(learner, train.select(names), y[:2_000], test.select(names), y_test, effort="rank")
+    assert np.abs(ps - memory.findings.labels.ps).max() < 1e-4
+    assert ps.max() > 0.1
+
+
 @pytest.mark.parametrize("classes", [2, 3])
 def test_any_number_of_parts_and_workers_give_the_same_bits(tmp_path: Path, classes: int) -> None:
     train, test = drawn(classes)

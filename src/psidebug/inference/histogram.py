@@ -13,6 +13,10 @@ on a grid of c with a point at 0, and PS of every label by linear interpolation.
 
 The stated error is the largest change of the table if each bin has its mean alone, plus that of leaving every second
 grid point out. One rate for all labels, and one other class for each.
+
+Where effects fill few bins, as those of rows of categories do, the grid has these effects. Sums then take few values: ψ
+comes back, and is followed to the last node. If it has not ended by then it is cut off by a taper, which smooths T on
+the scale s = 3/u_last; stated as well is what half of the nodes, and thresholds M ± s, change.
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ import numpy.typing as npt
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from psidebug.errors import InferenceError, NoWorldWithout, SymptomAbsent
+from psidebug.errors import NoWorldWithout, SymptomAbsent
 from psidebug.priors import Floats
 
 BINS = 2**14
@@ -35,9 +39,8 @@ SMALLEST = 1e-7
 """The first grid point beside 0, as a part of the largest effect."""
 MOST_NODES = 2**14
 FEWEST_BINS = 256
-"""With effects in fewer bins sums may tie, which a histogram cannot tell."""
+"""With effects in fewer bins sums may tie, and ψ may come back after it was negligible."""
 NEGLIGIBLE = 1e-9
-ALIKE = "the effects of the labels are too few or too much alike for a histogram: use the closed form in memory."
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +64,12 @@ class EffectHistogram:
     def __add__(self, other: EffectHistogram) -> EffectHistogram:
         return EffectHistogram(self.counts + other.counts, self.sums + other.sums, self.squares + other.squares)
 
+    @property
+    def is_of_kinds(self) -> bool:
+        """Whether the effects of each bin are one number, but for rounding."""
+        both = self.effects()[0].reshape(2, -1)
+        return bool(np.all(both[1] - both[0] <= 1e-5 * np.abs(both[0])))
+
     def effects(self, *, spread: bool = True) -> tuple[Floats, Floats]:
         """Effects that stand for all, and how many each stands for; without ``spread`` each bin has its mean alone."""
         full = self.counts > 0
@@ -82,21 +91,25 @@ class EffectHistogram:
 class SufficiencyTable:
     """PS as a function of the effect c."""
 
-    largest: float
-    """The last grid point; larger effects have its PS."""
+    grid: Floats
+    """Effects c: 0, then ascending; larger ones have the last PS."""
     ps: Floats
-    """At c = 0, then at the grid points."""
+    """There."""
     error: float
     """Stated, of every PS that is looked up."""
     rate: float
     """λ."""
+    even: bool
+    """Whether the grid points beside 0 are evenly spaced in log c: a look-up then needs no search."""
 
     def __call__(self, effects: Floats) -> Floats:
         """PS of labels with these effects."""
-        first, step = self.largest * SMALLEST, -np.log(SMALLEST) / (GRID - 1)
-        place = np.log(np.maximum(effects, first) / first) / step
-        left = np.minimum(place.astype(np.intp), GRID - 2)
-        part = np.minimum(place - left, 1.0)
+        if not self.even:
+            return np.interp(effects, self.grid, self.ps)
+        first, last = self.grid[1], self.grid[-1]
+        place = np.log(np.clip(effects, first, last) / first) * ((len(self.grid) - 2) / np.log(last / first))
+        left = np.minimum(place.astype(np.intp), len(self.grid) - 3)
+        part = place - left
         found = self.ps[left + 1] * (1.0 - part) + self.ps[left + 2] * part
         return np.asarray(np.where(effects < first, self.ps[1] * np.maximum(effects, 0.0) / first, found))
 
@@ -109,38 +122,77 @@ def sufficiency_table(histogram: EffectHistogram, rate: float, threshold: float)
     largest = float(effects.max())
     if largest <= 0 or float(counts @ np.maximum(effects, 0.0)) < threshold:
         raise NoWorldWithout("no change of labels removes this symptom, as far as the gray box can tell.")
-    if int((histogram.counts > 0).sum()) < FEWEST_BINS:
-        raise InferenceError(ALIKE)
-    grid = largest * np.exp(np.linspace(np.log(SMALLEST), 0.0, GRID))
-    tilt, ps = _inverted(effects, counts, rate, threshold, grid)
-    _, coarse = _inverted(*histogram.effects(spread=False), rate, threshold, grid)
-    between = np.interp(grid[1:-1:2], grid[::2], ps[::2]) - ps[1:-1:2]
-    error = 1e-7 + float(np.abs(ps - coarse).max()) + float(np.abs(between).max(initial=0.0))
-    return SufficiencyTable(largest, np.concatenate([[0.0], ps]), error, tilt)
+    log_odds = float(np.log(rate) - np.log1p(-rate))
+    few = int((histogram.counts > 0).sum()) < FEWEST_BINS
+    fine = _Inversion.of(_Tilted(effects, counts, log_odds), threshold, few=few)
+    coarse = _Inversion.of(_Tilted(*histogram.effects(spread=False), log_odds), threshold, few=few)
+    edge = largest * (1.0 + 2.0**-5)  # of the last bin, at most
+    grid = edge * np.exp(np.linspace(np.log(SMALLEST), 0.0, GRID if fine.ended else GRID // 8))
+    kinds = few and histogram.is_of_kinds
+    if few:
+        own = np.unique(effects[(effects > 0) & (counts > 0)])
+        grid = own if kinds else np.union1d(grid, own)
+    ps = fine.sufficiency(grid)
+    error = 1e-7 + fine.cut_off(grid, ps) + float(np.abs(ps - coarse.sufficiency(grid)).max())
+    if not kinds:
+        error += float(np.abs(np.interp(grid[1:-1:2], grid[::2], ps[::2]) - ps[1:-1:2]).max(initial=0.0))
+    return SufficiencyTable(np.r_[0.0, grid], np.r_[0.0, ps], min(error, 1.0), fine.rate, even=not few)
 
 
-def _inverted(effects: Floats, counts: Floats, rate: float, threshold: float, grid: Floats) -> tuple[float, Floats]:
-    """λ, and PS at the grid points."""
-    tilt = _Tilted(effects, counts, float(np.log(rate) - np.log1p(-rate)))
-    lam = _tilt(tilt, threshold)
-    log_norm, mean, deviation = tilt.log_norm(lam), tilt.mean(lam), tilt.deviation(lam)
-    reach = (36.0 + max(lam * threshold - log_norm, 0.0)) / lam
-    period = max(reach, 12.0 * deviation + abs(mean - threshold)) + 2.0 * float(np.abs(effects).max())
-    spacing = 2.0 * np.pi / period
-    psi = tilt.characteristic(lam, spacing)
-    u = spacing * np.arange(len(psi))
-    integrand = psi * np.exp(-1j * u * threshold) / (lam + 1j * u)
-    integrand[0] *= 0.5
-    moved = expit(tilt.log_odds + lam * grid)
-    kept, back = np.zeros(len(grid)), np.zeros(len(grid))
-    root, power = np.exp(1j * spacing * grid), np.ones(len(grid), dtype=np.complex128)
-    for value in integrand:
-        share = value / (1.0 - moved + moved * power)
-        kept += share.real
-        back += (share * power).real
-        power *= root
-    gone = np.maximum(back, 1e-300)
-    return lam, np.clip(1.0 - np.maximum(kept, 0.0) * np.exp(-lam * grid) / gone, 0.0, 1.0)
+@dataclass(frozen=True, eq=False)
+class _Inversion:
+    """λ, M, the spacing of the nodes, and ψ there."""
+
+    tilt: _Tilted
+    rate: float
+    threshold: float
+    spacing: float
+    psi: npt.NDArray[np.complex128]
+    ended: bool
+    """Whether ψ was followed to its end."""
+    unseen: float
+    """Stated of what is beyond the last node."""
+
+    @classmethod
+    def of(cls, tilt: _Tilted, threshold: float, *, few: bool) -> _Inversion:
+        """Of M = ``threshold``; ψ of ``few`` effects may come back."""
+        lam = _tilt(tilt, threshold)
+        log_norm, mean, deviation = tilt.log_norm(lam), tilt.mean(lam), tilt.deviation(lam)
+        reach = (36.0 + max(lam * threshold - log_norm, 0.0)) / lam
+        period = max(reach, 12.0 * deviation + abs(mean - threshold)) + 2.0 * float(np.abs(tilt.effects).max())
+        spacing = 2.0 * np.pi / period
+        psi, ended = tilt.characteristic(lam, spacing, few=few)
+        unseen = 4.0 * tilt.coarseness(lam) * lam * deviation / float(np.sqrt(MOST_NODES)) if few else 0.0
+        return cls(tilt, lam, threshold, spacing, psi, ended, unseen)
+
+    def cut_off(self, grid: Floats, ps: Floats) -> float:
+        """What nodes that are not there may change of PS at the grid points."""
+        if self.ended:
+            return self.unseen
+        smoothing = 3.0 / (self.spacing * len(self.psi))
+        halved = 3.0 * np.abs(ps - self.sufficiency(grid, nodes=len(self.psi) // 2))
+        shifted = [np.abs(ps - self.sufficiency(grid, by)) for by in (-smoothing, smoothing)]
+        return self.unseen + float((halved + shifted[0] + shifted[1]).max())
+
+    def sufficiency(self, grid: Floats, by: float = 0.0, nodes: int | None = None) -> Floats:
+        """PS at the grid points, for M + ``by``; a ψ that has not ended is tapered, to end after so many ``nodes``."""
+        place, lam = np.arange(len(self.psi)), self.rate
+        u = self.spacing * place
+        integrand = self.psi * np.exp(-1j * u * (self.threshold + by)) / (lam + 1j * u)
+        integrand[0] *= 0.5
+        if not self.ended:
+            last = nodes or len(self.psi)
+            integrand = (integrand * np.exp(-0.5 * (3.0 * place / last) ** 2))[:last]
+        moved = expit(self.tilt.log_odds + lam * grid)
+        kept, back = np.zeros(len(grid)), np.zeros(len(grid))
+        root, power = np.exp(1j * self.spacing * grid), np.ones(len(grid), dtype=np.complex128)
+        for value in integrand:
+            share = value / (1.0 - moved + moved * power + 1e-150j)
+            kept += share.real
+            back += (share * power).real
+            power *= root
+        gone = np.maximum(back, 1e-300)
+        return np.clip(1.0 - np.maximum(kept, 0.0) * np.exp(-lam * grid) / gone, 0.0, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,19 +219,23 @@ class _Tilted:
         q = self.moved(lam)
         return float(np.sqrt(self.counts @ (q * (1.0 - q) * self.effects**2)))
 
-    def characteristic(self, lam: float, spacing: float) -> npt.NDArray[np.complex128]:
-        """ψ(u_n) until it is negligible."""
+    def coarseness(self, lam: float) -> float:
+        """√(Σ P(w)²) over all worlds: the size of ψ, on average, where it comes back."""
+        q = self.moved(lam)
+        return float(np.exp(0.5 * (self.counts @ np.log((1.0 - q) ** 2 + q**2))))
+
+    def characteristic(self, lam: float, spacing: float, *, few: bool) -> tuple[npt.NDArray[np.complex128], bool]:
+        """ψ(u_n) until it is negligible, of ``few`` effects for good; and whether it is."""
         q, psi = self.moved(lam), []
         root, power = np.exp(1j * spacing * self.effects), np.ones(len(q), dtype=np.complex128)
-        small = 0
-        while small < 3:
+        seen = 0  # nodes up to the last at which ψ counts
+        while len(psi) < MOST_NODES and (few or len(psi) < seen + 3):
             psi.append(np.exp(self.counts @ np.log(1.0 - q + q * power + 1e-150j)))
             weight = lam / abs(lam + 1j * spacing * (len(psi) - 1))
-            small = small + 1 if abs(psi[-1]) * weight < NEGLIGIBLE else 0
-            if len(psi) == MOST_NODES:
-                raise InferenceError(ALIKE)
+            seen = len(psi) if abs(psi[-1]) * weight >= NEGLIGIBLE else seen
             power *= root
-        return np.array(psi)
+        ended = seen + 3 <= len(psi) and (not few or seen < len(psi) // 2)
+        return np.array(psi[: seen + 3] if ended else psi), ended
 
 
 def _tilt(tilted: _Tilted, threshold: float) -> float:
