@@ -29,10 +29,10 @@ print(diagnosis.verdict)
 print(diagnosis.cause)
 
 # %%
-# The test labels in question, likeliest wrong first, by the index of the table. ``psi review --tests`` is where people
-# decide about them.
+# The test labels in question, likeliest wrong first, by the index of the table. ``diagnosis.suspect_tests`` is the data
+# frame of them, and ``psi review`` is where people decide about them.
 
-diagnosis.suspect_tests.head()
+diagnosis.look_at(5, test=True)
 
 # %%
 # They have something in common, which the verdict names.

@@ -379,6 +379,9 @@ def test_on_paper_it_is_light_and_whole(digits: tuple[Path, Any], open_page: Ope
     assert opened.page.locator("#filter").is_hidden()
     assert opened.page.locator("#suspects-table tbody tr:visible").count() == 40
     assert opened.page.locator(".printed").is_visible()
+    margins = """() => [...document.styleSheets].flatMap((each) => [...each.cssRules])
+        .filter((rule) => rule instanceof CSSPageRule).map((rule) => rule.style.margin)"""
+    assert opened.page.evaluate(margins) == ["10mm"], "a program that prints sets no margins of its own"
 
 
 @pytest.mark.thorough

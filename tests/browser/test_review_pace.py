@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from playwright.sync_api import Browser, expect
+from sklearn.datasets import load_digits
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -126,3 +128,49 @@ def test_labels_and_buttons_are_in_sight_beside_a_long_text(chromium: Browser, l
             for place in ("#focus .actions", "#focus .labels", "#focus .classes"):
                 expect(ann.page.locator(place)).to_be_in_viewport(ratio=1)
         context.close()
+
+
+@pytest.fixture(scope="module")
+def answered_pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Pictures of digits beside their 64 columns and the answers of three people."""
+    pixels, digits = load_digits(n_class=2, return_X_y=True)
+    X = pd.DataFrame(pixels).rename(columns=lambda each: f"pixel {each}")
+    pictures = pd.DataFrame({"picture": [row.reshape(8, 8).tolist() for row in pixels[:150]]})
+    answers = pd.DataFrame(dict.fromkeys(("ann", "bob", "cid"), digits[:150]))
+    answers.loc[:30, "bob"] = 1 - answers.loc[:30, "bob"]
+    given = digits[:150].copy()
+    given[:9] = 1 - given[:9]
+    options: dict[str, Any] = {"metadata": pictures, "images": "picture", "annotations": answers, "rng": 0}
+    found = psidebug.debug(LogisticRegression(), X[:150], given, X[150:250], digits[150:250], **options)
+    found.save(place := tmp_path_factory.mktemp("pictures") / "run")
+    return place
+
+
+@pytest.mark.parametrize("size", [{"width": 1280, "height": 800}, NARROW], ids=["laptop", "narrow"])
+@pytest.mark.thorough
+def test_name_answers_and_buttons_are_in_sight_beside_a_picture(
+    chromium: Browser, answered_pictures: Path, size: Any
+) -> None:
+    with serving(answered_pictures) as room:
+        context = chromium.new_context(viewport=size)
+        ann = Reviewer(context, room.served.link)
+        ann.page.goto(f"http://127.0.0.1:{room.talk.port}/?among=all&state=all")
+        ann.page.wait_for_selector("#progress .progress")
+        expect(ann.page.locator(".shown img")).to_be_visible()
+        name, decide = (ann.page.locator(place).bounding_box() for place in ("#focus h2", "#focus .decide"))
+        assert name is not None
+        assert decide is not None
+        assert name["y"] + name["height"] <= decide["y"], "the name and its verdict are not covered"
+        for place in ("#focus .answers", "#focus .actions", "#focus .labels"):
+            expect(ann.page.locator(place)).to_be_in_viewport(ratio=1)
+        context.close()
+
+
+@pytest.mark.thorough
+def test_the_head_of_a_long_queue_keeps_its_buttons_beside_each_other(arrive: Arrive) -> None:
+    ann = arrive(viewport={"width": 1280, "height": 800})
+    ann.page.evaluate("document.querySelector('#queue h2').textContent = '12,345 rows shown'")
+    grid, many = (ann.page.locator(f"#queue [data-do={name}]").bounding_box() for name in ("view", "bulk"))
+    assert grid is not None
+    assert many is not None
+    assert grid["y"] == many["y"]

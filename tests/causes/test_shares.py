@@ -12,8 +12,10 @@ from sklearn.model_selection import cross_val_predict
 from psidebug.causes import shares
 from psidebug.causes.claim import Claim
 from psidebug.changes import Weigh
+from psidebug.diagnosis.as_findings import not_repaired
 from psidebug.evidence.held_out import LabelPredictions
 from psidebug.evidence.predictors import OWN
+from psidebug.findings.findings import FoundCause
 from psidebug.task.data import Data
 from tests.causes.rows import SEEDS, Rows, at_random, in_test_slice, in_training_slice, late_is_rare, learner, parcels
 
@@ -81,3 +83,11 @@ def test_a_class_that_one_set_lacks_is_no_reason_to_fail() -> None:
     some = rows.with_labels("training", np.where(rows.X_train["kind"] == "roll", "lost", rows.y_train))
     found = claims(some)
     assert all(np.isfinite(each.changes[0].weights).all() for each in found)  # type: ignore[attr-defined]
+
+
+def test_shares_that_the_corrected_labels_have_are_told_no_more() -> None:
+    rows = one_sided(parcels(0))
+    data, clean = rows.data, parcels(0).data.train.codes
+    shares_, labels = (FoundCause(name, "", "", "", 1.0, 0.1, True) for name in ("class_shares", "training_labels"))
+    assert not_repaired([shares_, labels], data, clean) == [labels]
+    assert not_repaired([shares_, labels], data, data.train.codes) == [shares_, labels]

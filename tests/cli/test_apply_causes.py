@@ -76,7 +76,10 @@ def test_words_for_no_value_in_training_are_written_as_missing_values(folder: Pa
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--cause", "unit"], "psi: the repair of 'unit' is in the test rows, not in the training rows: --tests"),
+        (
+            ["--cause", "unit"],
+            "psi: the repair of 'unit' is in the test rows, not in the training rows: test=",
+        ),
         (["--cause", "missing_code", "--tests"], "psi: the repair of 'missing_code' is in the training rows, not"),
         (["--cause", "leak"], "psi: the run did not find 'leak': it can repair missing_code, unit."),
         (["--tests"], "psi: which test labels? Give --reviewed"),

@@ -101,8 +101,11 @@ def test_explain_knows_test_rows_by_their_ids(folder_with_run: Path, run: Run) -
     listed = answer(folder_with_run, "explain", "psi-run")
     assert [each["test_row"] for each in listed] == bugs
     assert [each["position"] for each in listed] == run.findings.predictions.bugs.tolist()
-    shown = psi("explain", "psi-run", folder=folder_with_run).out.splitlines()
-    assert [line.split()[0] for line in shown[1:]] == [str(bug) for bug in bugs]
+    for top in (3, len(bugs)):
+        listing = psi("explain", "psi-run", "--top", str(top), folder=folder_with_run)
+        assert [line.split()[0] for line in listing.out.splitlines()[1:]] == [str(bug) for bug in bugs[:top]]
+        assert (f"{top} of {len(bugs)} misclassified rows; --top N shows more." in listing.err) == (top < len(bugs))
+        assert f"'psi explain psi-run {bugs[0]}' explains the first." in listing.err
     data = answer(folder_with_run, "explain", "psi-run", str(bugs[1]), "--top", "3")
     told = psidebug.Diagnosis.saved(run).explain(run.findings.predictions.rows[run.findings.predictions.bugs[1]])
     assert (data["test_row"], data["position"]) == (bugs[1], run.findings.predictions.bugs[1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from datetime import date
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,6 +18,8 @@ from psidebug.intake.guess import guessed_roles
 from tests.cli.folder import psi
 from tests.cli.json_page import KEYS
 
+FLOATS = [each / 7 for each in range(60)]
+DAYS = [date(2026, 1, 1 + each % 12) for each in range(60)]
 LONG = [f"a long review number {number} of a film that somebody saw" for number in range(60)]
 
 
@@ -60,8 +63,25 @@ def test_a_file_that_is_there_stays_unless_it_may_go(folder: Path) -> None:
         ({"x": [0.5] * 60, "kind": ["a", "b"] * 30}, "kind", None, ()),
         ({"spam": [0, 1] * 30, "x": [float(each) for each in range(60)]}, "spam", None, ()),
         ({"user_id": [1, 2] * 30, 'a "quoted" name': ["a", "b"] * 30}, 'a "quoted" name', None, ()),
+        ({"income": [">50K", "no"] * 30, "x": FLOATS, "annotator": ["ann", "bob"] * 30}, "income", None, ()),
+        ({"x": FLOATS, "income": [">50K", "no"] * 30, "asked": DAYS, "rater_id": [1, 2, 3] * 20}, "income", None, ()),
+        ({"person": [*range(60)], "x": FLOATS, "income": ["a", "b"] * 30}, "income", "person", ()),
+        ({"file": [f"{n}.txt" for n in range(60)], "x": FLOATS, "mood": ["a", "b"] * 30}, "mood", "file", ()),
+        ({"review": LONG, "mood": ["a", "b"] * 30}, "mood", None, ("review",)),
+        ({"size": FLOATS, "mood": ["a", "b"] * 30}, "mood", None, ()),
     ],
-    ids=["names", "the last", "the first", "no id: its values repeat"],
+    ids=[
+        "names",
+        "the last",
+        "the first",
+        "no id: its values repeat",
+        "who labelled is no label",
+        "nor is when",
+        "the first column names the rows",
+        "as do files",
+        "a text names no row",
+        "nor does a measurement",
+    ],
 )
 def test_columns_are_guessed(
     columns: dict[str, list[object]], label: str, identity: str | None, texts: tuple[str, ...]

@@ -50,7 +50,7 @@ def test_a_fault_marks_every_row_that_meets_its_condition() -> None:
     assert given.tolist() == [0, 1, 0, 1, 0, 1, 0, 0, 0, 0]
     assert clean.tolist() == [0, 1] * 5, "the right labels stay as they were"
     assert planted.fault == fault
-    assert str(planted) == "every row where x0 > 6 is marked no"
+    assert str(planted) == "every row with x0 > 6 is marked no"
 
 
 def test_no_noise_looks_for_no_fault_and_an_unknown_kind_is_told() -> None:

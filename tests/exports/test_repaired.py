@@ -237,10 +237,12 @@ def test_whole_numbers_are_written_whole_in_csv(task: Task) -> None:
 def test_the_set_that_is_not_at_fault_is_refused_with_the_flag_to_use(task: Task) -> None:
     changes = {"unit": Rescale("grams", test=True, factor=1 / 1000), "duplicates": Drop(np.array([3]))}
     findings = task.of("csv", changes)
-    with pytest.raises(UnknownOption, match=r"'unit' is in the test rows, not in the training rows: --tests"):
+    with pytest.raises(
+        UnknownOption, match=r"'unit' is in the test rows, not in the training rows: test=True \(--tests\)"
+    ):
         repair_of(findings, task.data, ["unit"])
     with pytest.raises(
-        UnknownOption, match="'duplicates' is in the training rows, not in the test rows: leave --tests"
+        UnknownOption, match="'duplicates' is in the training rows, not in the test rows: leave test=True"
     ):
         repair_of(findings, task.data, ["duplicates"], test=True)
     with pytest.raises(UnknownOption, match=r"did not find 'leak': it can repair duplicates, unit\."):

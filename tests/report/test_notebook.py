@@ -12,6 +12,8 @@ from sklearn.linear_model import LogisticRegression
 
 import psidebug
 from psidebug import Diagnosis
+from tests.causes.rows import learner
+from tests.mislabelled_tests import GIVEN
 
 
 @pytest.fixture(scope="module")
@@ -87,3 +89,20 @@ def test_the_index_of_a_shuffled_test_table_names_its_rows(found: Diagnosis) -> 
     right = 250 + int(np.flatnonzero(~found.found.predictions.wrong)[0])
     with pytest.raises(psidebug.errors.NotMisclassified, match=f"The misclassified ones are {250 + bug}"):
         found.explain(right)
+
+
+def test_test_labels_that_are_probably_wrong_are_shown_with_their_rows() -> None:
+    X_train, y_train, X_test, y_test = GIVEN.parts
+    X_test = X_test.set_axis([f"parcel-{place}" for place in range(len(X_test))])
+    found = psidebug.debug(learner(), X_train, y_train, X_test, y_test)
+    first = found.suspect_tests.row[0]
+    assert found.cause == "test_labels"
+    for text in (repr(found.look_at(test=True)), found._repr_html_(), str(found)):
+        assert str(first) in text
+        assert "PS" not in text.split("robably wrong")[-1], "of test labels it is not known"
+    view = found.look_at([first], test=True).lines[0]
+    assert all(str(X_test.loc[first, cell.name]).startswith(cell.value.rstrip("…")) for cell in view.view.cells)
+    assert [each.view.id for each in found.look_at(3, test=True).lines] == found.suspect_tests.row[:3].tolist()
+    with pytest.raises(psidebug.errors.UnknownRow, match="'nobody' is not the id of a test row"):
+        found.look_at(["nobody"], test=True)
+    assert "suspect_tests" not in found.verdict, "the same sentence is read in reports and reviews"

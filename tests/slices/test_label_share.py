@@ -117,7 +117,7 @@ def test_the_planted_word_is_first(seed: int, kind: str) -> None:
             for each in (X, X_test)
         )
     found = slices_by_label_share(task_of(train, y, test, y_test), most=3)[0]
-    assert found.condition == ('text contains "word7"' if kind == "texts" else "x7 ≠ 0")
+    assert found.condition == ('"word7" in text' if kind == "texts" else "x7 ≠ 0")
     assert found.given == 0
 
 

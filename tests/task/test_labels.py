@@ -93,7 +93,7 @@ def test_missing_labels_are_counted_and_placed(labels: Any) -> None:
     ("labels", "said"),
     [
         (None, "NoneType"),
-        ("good", "not str"),
+        ("good", "table['good']"),
         (b"good", "not bytes"),
         ({"a": 1}, "not dict"),
         ({"a", "b"}, "not set"),

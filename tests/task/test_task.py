@@ -471,7 +471,7 @@ WRONG: list[tuple[type[PsiError], str, Callable[[Planted], dict[str, Any]]]] = [
     ),
     (errors.MissingLabels, "y_train has no label in 1 of 120 rows", lambda p: {"y_train": [None, *p.y_train[1:]]}),
     (errors.MissingLabels, "y_test has no label in 1 of 80", lambda p: {"y_test": [pd.NA, *p.y_test[1:]]}),
-    (errors.LabelError, "y_train must be a sequence", lambda p: {"y_train": "bad"}),
+    (errors.LabelError, r"If 'bad' is a column of your table, give table\['bad'\]", lambda p: {"y_train": "bad"}),
     (errors.LabelError, "y_test must be a sequence", lambda p: {"y_test": None}),
     (errors.ContinuousLabels, "120 different values", lambda p: {"y_train": np.linspace(0.01, 0.99, 120)}),
     (errors.SingleClass, r"one class only \('bad'\)", lambda p: {"y_train": ["bad"] * 120}),

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 from scipy.optimize import nnls
 from scipy.stats import chi2_contingency
 
@@ -20,7 +21,7 @@ from psidebug.causes.columns import Floats
 from psidebug.changes import Weigh
 from psidebug.evidence.held_out import LabelPredictions
 from psidebug.task.data import Data
-from psidebug.task.labels import quoted
+from psidebug.task.labels import Codes, quoted
 
 
 def claims(data: Data, predictions: Sequence[LabelPredictions]) -> list[Claim]:
@@ -28,7 +29,7 @@ def claims(data: Data, predictions: Sequence[LabelPredictions]) -> list[Claim]:
     size = data.encoding.size
     counts = np.array([np.bincount(each.codes, minlength=size) for each in (data.train, data.test)])
     both = (counts > 0).all(axis=0)
-    if both.sum() < 2 or chi2_contingency(counts[:, both]).pvalue > policy.SHARES_DIFFER:
+    if not _differ(counts):
         return []
     trained, tested = counts / counts.sum(axis=1, keepdims=True)
     moved, errors = np.median([_moved(data, each, trained, tested) for each in predictions], axis=0)
@@ -49,6 +50,18 @@ def claims(data: Data, predictions: Sequence[LabelPredictions]) -> list[Claim]:
             strength=float(np.abs(tested - trained).sum()),
         )
     ]
+
+
+def left_by(data: Data, codes: Codes) -> bool:
+    """Whether the classes still have other shares than in the test set with these training labels in place."""
+    size = data.encoding.size
+    return _differ(np.array([np.bincount(each, minlength=size) for each in (codes, data.test.codes)]))
+
+
+def _differ(counts: npt.NDArray[np.intp]) -> bool:
+    """By a χ² test of the classes (2, K) that both sets have."""
+    both = (counts > 0).all(axis=0)
+    return bool(both.sum() >= 2 and chi2_contingency(counts[:, both]).pvalue <= policy.SHARES_DIFFER)
 
 
 def _moved(data: Data, own: LabelPredictions, trained: Floats, tested: Floats) -> tuple[float, float]:

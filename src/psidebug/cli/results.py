@@ -94,7 +94,7 @@ def slices(output: Output, *, run: Path) -> None:
 @command(example="psi explain psi-run")
 @run_argument
 @click.argument("test_row", required=False)
-@top_option("How many causes to show.", default=10)
+@top_option("How many causes, or misclassified rows, to show.", default=10)
 @click.option("--budget", type=click.IntRange(min=1), default=12, show_default=True, help="How many fits to spend.")
 def explain(output: Output, *, run: Path, test_row: str | None, top: int, budget: int) -> None:
     """Show the causes of one misclassified test row.
@@ -110,7 +110,7 @@ def explain(output: Output, *, run: Path, test_row: str | None, top: int, budget
 
     found = load_run(run)
     if test_row is None:
-        _list_bugs(output, found)
+        _list_bugs(output, found, top)
         return
     position = _misclassified_row(found, test_row)
     name = found.findings.predictions.rows.tolist()[position]
@@ -140,8 +140,8 @@ def explain(output: Output, *, run: Path, test_row: str | None, top: int, budget
         show_causes(output, causes[:top])
 
 
-def _list_bugs(output: Output, run: Run) -> None:
-    """The misclassified test rows."""
+def _list_bugs(output: Output, run: Run, top: int) -> None:
+    """The first misclassified test rows; in JSON all of them."""
     tests, decode = run.findings.predictions, run.findings.encoding.decode
     codes = {"label": tests.labels, "predicted": tests.before} | ({} if tests.after is None else {"after": tests.after})
     labels = {name: decode(each).tolist() for name, each in codes.items()}
@@ -156,7 +156,10 @@ def _list_bugs(output: Output, run: Run) -> None:
         output.text(run.verdict)
     else:
         shown = ["test_row", *labels]
-        show_table(output, [[one_line(each[name]) for name in shown] for each in bugs], shown, wide=shown[1:])
+        rows = [[one_line(each[name]) for name in shown] for each in bugs[:top]]
+        show_table(output, rows, shown, wide=shown[1:])
+        more = f"{len(rows)} of {counted(len(bugs), 'misclassified row')}; --top N shows more. " if bugs[top:] else ""
+        output.remark(f"{more}'psi explain {run.path} {rows[0][0]}' explains the first.")
 
 
 def _misclassified_row(run: Run, name: str) -> int:

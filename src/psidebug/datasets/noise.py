@@ -79,7 +79,7 @@ def plant(
 
 def marked(clean: Labels, classes: Sequence[str], fault: Fault, table: Table) -> tuple[Labels, Planted]:
     """Systematic noise: the labels after the fault."""
-    words = f"every row where {fault.condition} is marked {classes[fault.marked]}"
+    words = f"every row with {fault.condition} is marked {classes[fault.marked]}"
     return np.where(fault.condition.holds(table), fault.marked, clean), Planted("systematic", words, fault)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 import psidebug
 from psidebug import policy
+from psidebug.causes import shares
 from psidebug.changes import Relabel
 from psidebug.diagnosis import explanation
 from psidebug.diagnosis.extent import Extent, extent_of
@@ -32,6 +33,7 @@ from psidebug.findings.origin import Origin
 from psidebug.inference.estimates import Estimates
 from psidebug.margins import predicted_by
 from psidebug.store.fingerprint import Fingerprint, versions
+from psidebug.task.data import Data
 from psidebug.task.labels import Codes, quoted
 from psidebug.task.task import Task
 
@@ -140,6 +142,11 @@ def with_error_told(causes: Iterable[FoundCause], task: Task, tests: SuspectTest
         return list(causes)
     error = error_by_suspects(task.predicted, task.test.codes, tests.rows, tests.proposed)
     return [replace(each, advice=f"{each.advice} {error}") if each.cause == "test_labels" else each for each in causes]
+
+
+def not_repaired(causes: Iterable[FoundCause], data: Data, repaired: Codes) -> list[FoundCause]:
+    """Those that proved corrections leave: other shares of the classes are none if the wrong labels made them."""
+    return [each for each in causes if each.cause != "class_shares" or shares.left_by(data, repaired)]
 
 
 def predicted_names(task: Task) -> list[str]:

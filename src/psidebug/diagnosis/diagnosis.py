@@ -33,7 +33,7 @@ from psidebug.graybox.fidelity import Fidelity
 from psidebug.graybox.protocol import GrayBox
 from psidebug.inference.estimates import Estimates
 from psidebug.progress import silent, watched
-from psidebug.report.notebook import FIRST, ShownRows, in_a_notebook
+from psidebug.report.notebook import FIRST, ShownRows, in_a_notebook, shown_tests
 from psidebug.spec import Spec
 from psidebug.store import Run, check_run_place, load_run, save_run
 from psidebug.symptoms import Symptom
@@ -334,14 +334,18 @@ class Diagnosis(Answers):
             )
         return replace(found, test_row=test_row, rows=self._shown)
 
-    def look_at(self, rows: int | Iterable[Any] = FIRST) -> ShownRows:
-        """Suspects with the values of their rows: the first so many, or the training rows with these ids."""
+    def look_at(self, rows: int | Iterable[Any] = FIRST, *, test: bool = False) -> ShownRows:
+        """Suspects with the values of their rows: the first so many, or the training rows with these ids.
+
+        With ``test``: the test labels that are probably wrong, or the test rows with these ids.
+        """
+        shown = shown_tests(self.found, self.data) if test else self._shown(self.suspects)
         if isinstance(rows, int):
-            return replace(self._shown(self.suspects), most=rows)
-        labels = self.found.labels
-        chosen = replace(labels, order=self.data.positions(rows))
+            return replace(shown, most=rows)
+        labels = shown.findings.labels
+        chosen = replace(labels, order=shown.data.positions(rows, "test" if test else "training"))
         frame = labels_frame(chosen, self.found.encoding, self.found.frames)
-        return replace(self._shown(frame), most=len(chosen.order))
+        return replace(shown, frame=frame, most=len(chosen.order))
 
     def _shown(self, frame: Any) -> ShownRows:
         return ShownRows(frame, self.found, self.data)
@@ -472,6 +476,8 @@ class Diagnosis(Answers):
         decided = bool(self.found.explanations) and not self.found.corrected  # then no label is accused
         parts = [("Before the diagnosis", odd), ("", [self.verdict]), ("What they have in common", said)]
         parts.append(("First suspects", [] if decided or not len(self.suspects) else [repr(self.look_at(5))]))
+        tests = len(self.suspect_tests)
+        parts.append(("Test labels that are probably wrong", [repr(self.look_at(5, test=True))] if tests else []))
         return "\n\n".join("\n".join([*([name] if name else []), *lines]) for name, lines in parts if lines)
 
     def _repr_html_(self) -> str:

@@ -280,7 +280,7 @@ def _test_labels(task: Task, of_test: Hypothesis, *, by_validation: bool) -> Fou
             "The validation rows speak against the test labels: correcting training labels would do harm. "
             * by_validation
         )
-        + "Look at the test labels in suspect_tests and put them right; the training labels stay as they are.",
+        + "Look at the test labels that are suspected and put them right; the training labels stay as they are.",
         max(of_test.surplus, 0.0),
         share_of(task, max(of_test.surplus, 0.0)),
         False,

@@ -17,6 +17,7 @@ from psidebug.diagnosis.as_findings import (
     found_explanations,
     found_slices,
     label_findings,
+    not_repaired,
     origin_of,
     predictions_of,
     suspect_tests,
@@ -173,7 +174,10 @@ def _one_round(
         correction = VerifiedCorrection(best.explanation, best.codes, best.verified, own, inside, best.trained)
     accused = training_labels(task, best, None, hypotheses)
     tests = suspect_tests(task, believed.of_test)
-    causes = (*seen.causes, *with_error_told(believed.causes, task, tests), *(() if accused is None else (accused,)))
+    beside = with_error_told(believed.causes, task, tests)
+    if best is not None:
+        beside = not_repaired(beside, task.data, best.codes)
+    causes = (*seen.causes, *beside, *(() if accused is None else (accused,)))
     notes = notes_on_estimates(box, estimates) + prover.notes + notes_on_classes(task, repaired) + notes_on_head(task)
     notes += notes_on_rare_classes(task, hypotheses)
     settings = told_of(prior, origin, phi, box, estimates) | more

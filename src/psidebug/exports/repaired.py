@@ -159,12 +159,11 @@ def _check(cause: str, counts: Mapping[bool, int], *, test: bool) -> None:
         return
     if counts[not test] and test:
         raise UnknownOption(
-            f"the repair of {cause!r} is in the training rows, not in the test rows: leave --tests out."
+            f"the repair of {cause!r} is in the training rows, not in the test rows: leave test=True (--tests) out."
         )
     if counts[not test]:
         raise UnknownOption(
-            f"the repair of {cause!r} is in the test rows, not in the training rows: --tests (test=True in Python) "
-            f"writes those."
+            f"the repair of {cause!r} is in the test rows, not in the training rows: test=True (--tests) writes those."
         )
     raise UnknownOption(
         f"the repair of {cause!r} changes nothing by itself: ask for the other causes of its column too."

@@ -8,6 +8,7 @@ from typing import Any
 
 import narwhals as nw
 
+from psidebug.findings.about_tests import about_tests, tests_as_rows
 from psidebug.findings.effects import table
 from psidebug.findings.findings import Findings
 from psidebug.findings.frames import suspects_frame
@@ -20,11 +21,12 @@ FIRST = 10
 """Rows that are shown unless more are asked for."""
 CELLS, LETTERS = 5, 160
 """Of each row."""
+UNKNOWN = "–"
 
 
 @dataclass(frozen=True)
 class ShownRow:
-    """A training row as a line of a table."""
+    """A row as a line of a table."""
 
     view: RowView
     given: str
@@ -42,7 +44,7 @@ class ShownRow:
 
 @dataclass(frozen=True, eq=False)
 class ShownRows:
-    """Training rows with their values: a table in a notebook, lines of text elsewhere."""
+    """Rows with their values: a table in a notebook, lines of text elsewhere."""
 
     frame: Any
     """Data frame with row, given, proposed, ps, ps_low, ps_high and p_wrong."""
@@ -66,6 +68,11 @@ class ShownRows:
         """How many rows the frame has."""
         return len(self.frame)
 
+    @property
+    def with_ps(self) -> bool:
+        """Whether PS is known of any of them: of test labels it is not."""
+        return any(each.ps != UNKNOWN for each in self.lines)
+
     def __repr__(self) -> str:
         if not self.lines:
             return "no rows"
@@ -78,6 +85,7 @@ class ShownRows:
                 ("PS", "ps"),
                 ("the row itself", "values"),
             )
+            if field != "ps" or self.with_ps
         }
         more = self.in_all - len(self.lines)
         return table(columns) + (f"\n… and {more:,} more" if more > 0 else "")
@@ -87,9 +95,16 @@ class ShownRows:
 
 
 def in_a_notebook(findings: Findings, data: Data) -> str:
-    """The verdict, the slices and the first suspects, for a notebook."""
+    """The verdict, the slices and the first suspects of both sets, for a notebook."""
     shown = ShownRows(suspects_frame(findings), findings, data)
-    return notebook_part("notebook.html", summary=summarise(findings, data, suspects=0, rows=False), shown=shown)
+    summary = summarise(findings, data, suspects=0, rows=False)
+    return notebook_part("notebook.html", summary=summary, shown=shown, tests=shown_tests(findings, data))
+
+
+def shown_tests(findings: Findings, data: Data) -> ShownRows:
+    """Test labels that are probably wrong, with the values of their rows."""
+    found = about_tests(findings)
+    return ShownRows(suspects_frame(found), found, tests_as_rows(findings, data))
 
 
 def explanation_in_a_notebook(sentence: str, bug: int, causes: ShownRows) -> str:
@@ -99,7 +114,7 @@ def explanation_in_a_notebook(sentence: str, bug: int, causes: ShownRows) -> str
 
 
 def _told(value: float | None) -> str:
-    return "–" if value is None or value != value else f"{value:.2f}"
+    return UNKNOWN if value is None or value != value else f"{value:.2f}"
 
 
 def _with_bounds(record: dict[str, Any]) -> str:

@@ -53,9 +53,9 @@ class Condition:
         shown = [_shown(value) for value in self.values]
         match self.operator:
             case "missing":
-                return f"{self.column} is missing"
+                return f"{self.column} missing"
             case "contains":
-                return f'{self.column} contains "{shown[0]}"'
+                return f'"{shown[0]}" in {self.column}'
             case "between" if self.home == "rows":
                 return f"{self.column} {shown[0]} to {shown[1]}"
             case "between":

@@ -143,17 +143,17 @@ class Data:
         )
         return data if known is None else data.settled(known)
 
-    def positions(self, rows: Iterable[Any]) -> npt.NDArray[np.intp]:
+    def positions(self, rows: Iterable[Any], kind: str = "training") -> npt.NDArray[np.intp]:
         """Positions of the training rows with these ids; or where one True or False per training row is True."""
         if isinstance(rows, str) or not isinstance(rows, Iterable):
-            raise UnknownRow(f"rows takes ids of training rows in a list, not {rows!r}.")
+            raise UnknownRow(f"rows takes ids of {kind} rows in a list, not {rows!r}.")
         named = list(rows.to_list() if hasattr(rows, "to_list") else rows)
         if len(named) == len(self._places) and all(isinstance(row, bool | np.bool_) for row in named):
             return np.flatnonzero(np.array(named, dtype=bool))
         asked: list[Hashable] = [row.item() if isinstance(row, np.generic) else row for row in named]
         missing = [row for row in asked if row not in self._places]
         if missing:
-            raise UnknownRow(f"{missing[0]!r} is not the id of a training row (ids are {list(self._places)[:3]}, …).")
+            raise UnknownRow(f"{missing[0]!r} is not the id of a {kind} row (ids are {list(self._places)[:3]}, …).")
         return np.array([self._places[row] for row in asked], dtype=np.intp)
 
     @cached_property

@@ -143,7 +143,12 @@ def _sorted_out(labels: npt.NDArray[Any]) -> tuple[list[Hashable], Codes]:
 
 def listed(labels: Any, *, name: str) -> list[Hashable]:
     """The labels as a plain list of Python values, from any array, series or sequence."""
-    if labels is None or isinstance(labels, str | bytes | Mapping | Set):
+    if isinstance(labels, str):
+        raise LabelError(
+            f"{name} must be a sequence with one label per row, not a text. If {labels[:60]!r} is a column of your "
+            f"table, give table[{labels[:60]!r}], and the features without it."
+        )
+    if labels is None or isinstance(labels, bytes | Mapping | Set):
         raise LabelError(f"{name} must be a sequence with one label per row, not {type(labels).__name__}.")
     values = _values(labels, name)
     if not isinstance(values, list):
