@@ -1,15 +1,16 @@
 """Tasks without a wrong label: how often Psi accuses one, and what it makes of test rows that come from elsewhere.
 
-Run ``python -m benchmarks.quality.clean_tasks [tasks]``, by default 100: 600 training and 300 test rows, all labels
-right, half with logistic regression and half with LightGBM. Of these at most 2 in 100 may have a proved correction, and
-no label may change in 98 of 100. Then the same with test rows that differ from the training rows: other shares of the
-classes, other covariates, one feature half a standard deviation off, and another concept in a region. Their labels are
-right, too; whoever corrects training labels there mends what is not broken. Results go to ``results/clean_tasks.csv``.
+Run ``python -m benchmarks.quality.clean_tasks``: 100 tasks (``--tasks``) of 600 training and 300 test rows, all labels
+right, half with logistic regression and half with LightGBM, from seed ``--first`` on. Of these at most 2 in 100 may
+have a proved correction, and no label may change in 98 of 100. Then ``--shifted`` tasks for each learner and each way
+in which test rows differ from the training rows: other shares of the classes, other covariates, one feature half a
+standard deviation off, and another concept in a region. Their labels are right, too; whoever corrects training labels
+there mends what is not broken. Results go to ``results/clean_tasks.csv``.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -115,14 +116,21 @@ def summary(lines: list[dict[str, Any]]) -> str:
 
 
 def main() -> None:
-    """Measure, and print the table with the budget."""
-    tasks = int(sys.argv[1]) if len(sys.argv) > 1 else 100
-    each = {world: tasks // 2 if world == "clean" else max(tasks // 10, 1) for world in WORLDS}
-    lines = [
-        measured(world, learner, seed) for world, count in each.items() for learner in LEARNERS for seed in range(count)
-    ]
-    versions = made_with(sklearn, lightgbm)
-    write(RESULTS / "clean_tasks.csv", [line | versions for line in lines])
+    """Measure, and print the table with the budget; the file is written anew after each task."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--tasks", type=int, default=100, help="without a wrong label, and from where training rows are"
+    )
+    parser.add_argument("--shifted", type=int, default=10, help="of each learner and each sort of other test rows")
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
+    given = parser.parse_args()
+    each = {world: given.tasks // len(LEARNERS) if world == "clean" else given.shifted for world in WORLDS}
+    lines: list[dict[str, Any]] = []
+    for world, count in each.items():
+        for learner in LEARNERS:
+            for seed in range(given.first, given.first + count):
+                lines.append(measured(world, learner, seed) | made_with(sklearn, lightgbm))
+                write(RESULTS / "clean_tasks.csv", lines)
     print(summary(lines))
     print(f"Budget, of 100 clean tasks: {CLAIMS_OF_100} claims, and labels changed in {CHANGED_OF_100}.")
 

@@ -5,13 +5,15 @@ rows and the queue, and saves a verdict with a key of its own; what was not answ
 Meanwhile the model is retrained, again and again. At every ``--kill`` seconds the server gets SIGKILL and is started
 again. In the end every verdict that was called saved must be in the store, once, and none that nobody sent; else this
 ends with an error. Memory is that of each server at its end, after as many seconds: it must not grow from the first
-one to the last. ``--rows`` and ``--no-retraining`` make it smaller.
+one to the last. Results go to ``results/soak.csv`` if it lasts an hour or more. ``--rows`` and ``--no-retraining`` make
+it smaller.
 """
 
 from __future__ import annotations
 
 import argparse
 import http.client
+import platform
 import subprocess
 import sys
 import tempfile
@@ -20,12 +22,16 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from benchmarks import RESULTS
+from benchmarks.lines import made_with, write
 from benchmarks.speed.review import make_run, memory
 from psidebug.review.verdict_store import open_store
 from psidebug.store import load_run
 from tests.review.talking import Talk
 
 REVIEWERS = 4
+LONG = 60.0
+"""Minutes that are worth a line in the results."""
 
 
 class Server:
@@ -85,7 +91,7 @@ def soak(run: Path, *, minutes: float, kill: float, retraining: bool, pause: flo
     """Let them work; raises AssertionError if a verdict is lost or twice there."""
     order = load_run(run).order.tolist()
     saved: list[list[int]] = [[] for _ in range(REVIEWERS)]
-    end, held, kills = time.monotonic() + 60 * minutes, [], 0
+    end, held, kills = time.monotonic() + 60 * minutes, list[float](), 0
     while time.monotonic() < end:
         server = Server(run)
         talks = [server.browser() for _ in range(REVIEWERS)]
@@ -107,18 +113,23 @@ def soak(run: Path, *, minutes: float, kill: float, retraining: bool, pause: flo
         print(f"kill {kills}: {sum(map(len, saved))} saved, {held[-1]:.0f} MB", flush=True)
     with open_store(run) as store:
         stored = Counter(each.comment for event in store.log() for each in event.verdicts)
+        retrained = len(store.remarks("retrained"))
     called = {f"reviewer {name} {number:08d}" for name, each in enumerate(saved) for number in each}
     assert called <= stored.keys(), f"{len(called - stored.keys())} verdicts are lost"
     assert all(count == 1 for count in stored.values()), "a verdict is there twice"
     assert len(stored) - len(called) <= REVIEWERS * kills, "verdicts that nobody sent"
     return {
         "suspects": len(order),
+        "reviewers": REVIEWERS,
         "minutes": minutes,
+        "pause_s": pause,
         "kills": kills,
+        "retrained": retrained,
         "called_saved": len(called),
         "stored": len(stored),
         "lost": 0,
         "memory_first_mb": round(held[0]),
+        "memory_highest_mb": round(max(held)),
         "memory_last_mb": round(held[-1]),
     }
 
@@ -135,7 +146,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         make_run("table", given.rows, Path(folder) / "run")
         asked = {"minutes": given.minutes, "kill": given.kill, "pause": given.pause}
-        print(soak(Path(folder) / "run", retraining=not given.no_retraining, **asked))
+        line = soak(Path(folder) / "run", retraining=not given.no_retraining, **asked)
+    print(line)
+    if given.minutes >= LONG:
+        write(RESULTS / "soak.csv", [line | made_with() | {"machine": platform.machine()}])
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -95,6 +96,38 @@ def test_the_files_are_written_with_corrected_labels_and_nothing_else_changed(la
     assert refused.code == 2
     assert "1.parquet has other labels than the run was made from" in " ".join(refused.err.split())
     assert not (folder / "never").exists()
+
+
+def test_labels_that_are_not_those_of_the_run_are_not_written(large: tuple[Path, Ran], tmp_path: Path) -> None:
+    """The table of all labels is a part of the run: damaged, missing, forged or a pipe, it is told in a sentence."""
+    folder, _ = large
+    record = json.loads((folder / "run" / "run.json").read_text())
+    place = record["files"]["labels_of_all"]["path"]
+    table = pq.read_table(folder / "run" / place)
+    nothing = table.set_column(table.column_names.index("repaired"), "repaired", pa.nulls(len(table), pa.string()))
+    others = {"damaged": table.slice(1), "forged": nothing, "of others": pa.table({"x": [1]}), "missing": None}
+    for name, other in others.items():
+        run = tmp_path / name
+        shutil.copytree(folder / "run", run)
+        (run / place).unlink()
+        if other is not None:
+            pq.write_table(other, run / place)
+        if name in ("forged", "of others"):
+            forged = {**record["files"]["labels_of_all"], "sha256": sha256((run / place).read_bytes()).hexdigest()}
+            files = {**record["files"], "labels_of_all": forged}
+            (run / "run.json").write_text(json.dumps({**record, "files": files}))
+        ran = psi("apply", str(run), "-o", str(tmp_path / "fixed"), folder=folder)
+        assert ran.code == 2, name
+        assert "labels_of_all.parquet" in ran.err or "run.json is damaged" in ran.err, ran.err
+        assert "Traceback" not in ran.err
+        assert "internal error" not in ran.err
+        assert not (tmp_path / "fixed").exists()
+    (folder / "run" / ALL_LABELS).rename(tmp_path / ALL_LABELS)  # the name for users is not what is read
+    os.mkfifo(folder / "run" / ALL_LABELS)
+    try:
+        assert psi("apply", "run", "-o", "as ever", folder=folder).code == 0
+    finally:
+        (tmp_path / ALL_LABELS).replace(folder / "run" / ALL_LABELS)
 
 
 def test_the_run_can_be_shown(large: tuple[Path, Ran]) -> None:

@@ -7,6 +7,11 @@ import sys
 import tempfile
 from pathlib import Path
 
+import numpy
+import pyarrow
+
+from benchmarks import RESULTS
+from benchmarks.lines import made_with, read_lines, write
 from tests.fuzz.kinds import kinds
 from tests.fuzz.outcomes import good_run, outcomes
 
@@ -17,6 +22,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=1000, help="mutations of each kind")
     parser.add_argument("--first", type=int, default=0, help="the first one; 0 is the good file")
     parser.add_argument("--kind", action="append", help="only kinds whose names begin so; may be given several times")
+    parser.add_argument("--write", action="store_true", help="to benchmarks/results/fuzz.csv, a line for each kind")
     given = parser.parse_args()
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
@@ -31,7 +37,18 @@ def main() -> int:
             for number, what in found.bad:
                 print(f"  {kind} {number}: {what}", file=sys.stderr, flush=True)
             failed += bad
+            if given.write:
+                counts = {"answers": answers, "sentences": sentences, "failures": bad}
+                numbers = {"first": given.first, "last": given.count, "files": answers + sentences + bad}
+                _note({"kind": kind, **numbers, **counts, **made_with(numpy, pyarrow)})
     return int(failed > 0)
+
+
+def _note(line: dict[str, object]) -> None:
+    """Write a line in the place of the one of its kind. Mutations are drawn from the kind and their number: no seed."""
+    path = RESULTS / "fuzz.csv"
+    others: list[dict[str, object]] = [dict(each) for each in read_lines(path) if each["kind"] != line["kind"]]
+    write(path, sorted([*others, line], key=lambda each: str(each["kind"])))
 
 
 if __name__ == "__main__":

@@ -8,13 +8,16 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import psidebug
 from psidebug.files import write_whole
 from psidebug.review.verdict_store import STORE_FILE, open_store
 from psidebug.review.verdicts import Verdict
-from psidebug.store import load_run
+from psidebug.store import load_run, save_run
+from psidebug.store.manifest import ALL_LABELS
 from tests.conftest import Planted
 from tests.power import Disk, written
 from tests.store.conftest import debugged, told
@@ -120,3 +123,29 @@ def test_the_store_itself_is_there_before_a_verdict_is_saved(tmp_path: Path, mon
     assert len(forced) == 1
     shutil.copy(tmp_path / "run" / STORE_FILE, tmp_path / "copy")
     assert sqlite3.connect(tmp_path / "copy").execute("SELECT count(*) FROM events").fetchone() == (0,)
+
+
+def test_the_table_of_all_labels_is_that_of_the_run(
+    small: psidebug.Diagnosis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of rows in blocks: whatever crash there is, the run has the labels that were saved with it."""
+    (tmp_path / "disk").mkdir()
+    for labels in ("old", "new"):
+        pq.write_table(pa.table({"repaired": [labels]}), tmp_path / f"{labels}.parquet")
+    _save(told(small, "old"), tmp_path / "disk" / "run", tmp_path / "old.parquet")
+    disk = Disk(tmp_path / "disk")
+    with disk.watched(monkeypatch):
+        _save(told(small, "new"), disk.folder / "run", tmp_path / "new.parquet")
+    seen = set()
+    for number, (_, tree) in enumerate(disk.images):
+        run = load_run(written(tree, tmp_path / "left" / str(number)) / "run")
+        assert run.all_labels is not None
+        assert pq.read_table(run.all_labels).column("repaired").to_pylist() == [run.notes[0]]
+        seen.add(run.notes[0])
+    disk.close()
+    assert seen == {"old", "new"}
+    assert pq.read_table(disk.folder / "run" / ALL_LABELS).column("repaired").to_pylist() == ["new"]
+
+
+def _save(found: psidebug.Diagnosis, place: Path, labels: Path) -> None:
+    save_run(place, found.findings, found.data, found.spec, None, all_labels=labels)

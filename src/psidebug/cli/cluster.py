@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
@@ -37,11 +38,7 @@ def _client(stack: ExitStack, cluster: str | None, workers: int | None) -> Any:
             "--cluster and --workers need Dask, which is not installed: pip install 'psidebug[dask]'."
         ) from None
     if cluster is None:
-        from psidebug.training.backends import no_modules_of_the_folder
-
-        stack.enter_context(no_modules_of_the_folder())
-        made = LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=50)
-        client = stack.enter_context(Client(stack.enter_context(made)))
+        client = stack.enter_context(Client(_local_cluster(stack, LocalCluster, workers)))
         client.run(_quiet)
         return client
     try:
@@ -51,6 +48,40 @@ def _client(stack: ExitStack, cluster: str | None, workers: int | None) -> Any:
             f"no Dask scheduler answers at {cluster} ({type(error).__name__}): give its address, such as "
             f"tcp://10.0.0.5:8786, or --workers 2 for a cluster of this machine."
         ) from error
+
+
+def _local_cluster(stack: ExitStack, local: Any, workers: int | None) -> Any:
+    """Workers on this machine that take work from this process alone.
+
+    Whoever reaches a Dask scheduler can run code in it, and any user of a machine reaches its ports. So whoever speaks
+    to this one needs its certificate, which is in memory only; its web pages are off, and only the owner reads what
+    workers lay down on disk.
+    """
+    import dask
+    from distributed.security import Security
+
+    from psidebug.training.backends import no_modules_of_the_folder
+
+    try:
+        security = Security.temporary()
+    except ImportError:
+        raise UnknownOption(
+            "--workers needs cryptography, so that other users of this machine cannot give work to the workers: "
+            "pip install 'psidebug[dask]'."
+        ) from None
+    stack.enter_context(no_modules_of_the_folder())
+    stack.enter_context(dask.config.set({f"distributed.{each}.http.routes": [] for each in ("scheduler", "worker")}))
+    return stack.enter_context(
+        local(
+            n_workers=workers,
+            threads_per_worker=1,
+            security=security,
+            dashboard_address="127.0.0.1:0",
+            scheduler_kwargs={"dashboard": False},
+            local_directory=stack.enter_context(tempfile.TemporaryDirectory(prefix="psi-")),
+            silence_logs=50,
+        )
+    )
 
 
 def _quiet() -> None:

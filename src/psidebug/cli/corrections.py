@@ -157,18 +157,17 @@ def apply(
     from psidebug.exports.table_files import kind_of, write_content
     from psidebug.files import check_place
     from psidebug.store import load_run
-    from psidebug.store.manifest import ALL_LABELS
 
     _check_one(verified=verified, reviewed=reviewed, top=top)
-    if (run / ALL_LABELS).exists() and not tests:
+    found = load_run(run)
+    if found.all_labels is not None and not tests:
         _check_none("rows in blocks", weights=weights, trace=trace, cause=causes)
-        _apply_to_files(output, load_run(run), target, reviewed=reviewed, top=top, overwrite=overwrite)
+        _apply_to_files(output, found, found.all_labels, target, reviewed=reviewed, top=top, overwrite=overwrite)
         return
     piped = str(target) == "-"
     kind = "csv" if piped else kind_of(target)[0]
     if not piped:
         check_place(target)
-    found = load_run(run)
     if not (piped or overwrite) and (which := _own_file(target, found)) is not None:
         raise click.UsageError(
             f"{target} is the {which} file itself: choose another name, or --overwrite to lose what was given."
@@ -202,21 +201,21 @@ def apply(
 
 
 def _apply_to_files(
-    output: Output, found: Run, target: Path, *, reviewed: bool, top: int | None, overwrite: bool
+    output: Output, found: Run, labels: Path, target: Path, *, reviewed: bool, top: int | None, overwrite: bool
 ) -> None:
     """Write copies of the files that the rows in blocks came from."""
     from psidebug.exports.corrected_files import numbers_of, write_corrected
     from psidebug.store.manifest import ALL_LABELS
 
-    source, labels = found.findings.origin.source, found.path / ALL_LABELS
+    source, told = found.findings.origin.source, found.path / ALL_LABELS
     files = [Path(each) for each in source.get("files", ())]
     if not files:
         raise UnknownOption(
-            f"the rows of this run came from no files: the repaired label of every row is in {labels}, columns row and "
+            f"the rows of this run came from no files: the repaired label of every row is in {told}, columns row and "
             f"repaired."
         )
     if lost := next((each for each in files if not each.is_file()), None):
-        raise UnknownOption(f"{lost} is not there any more: the repaired label of every row is in {labels}.")
+        raise UnknownOption(f"{lost} is not there any more: the repaired label of every row is in {told}.")
     if not overwrite and any(target.exists() and target.samefile(each) for each in files):
         raise click.UsageError(
             f"{target} is the training file itself: choose another name, or --overwrite to lose what was given."

@@ -28,7 +28,7 @@ from psidebug.findings.findings import Findings
 from psidebug.progress import silent
 from psidebug.spec import Effort, Spec
 from psidebug.store import check_run_place, save_run
-from psidebug.store.manifest import ALL_LABELS, RUN_FILE
+from psidebug.store.manifest import RUN_FILE
 from psidebug.task import learner as learners
 from psidebug.threads import few_threads
 from psidebug.timings import Tick
@@ -133,9 +133,7 @@ def debug_blocks(
             tick("saving", 0, 1)
             told = told_of_all if kind.ranks_all else told_of_drawn
             findings, data = told(large, first, found, session, said)
-            save_run(place, findings, data, spec, learners.fresh(model))
-            said.labels.chmod(0o700 if said.labels.is_dir() else 0o600)  # like the other files of a run
-            said.labels.replace(place / ALL_LABELS)
+            save_run(place, findings, data, spec, learners.fresh(model), all_labels=said.labels)
     return Diagnosis.load(place)
 
 

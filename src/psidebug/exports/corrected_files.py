@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from psidebug.blocks import Block, parquet_blocks
-from psidebug.errors import OutputError, ShapeMismatch, UnreadableTable, first_line
+from psidebug.errors import OutputError, ShapeMismatch, UnreadableRun, UnreadableTable, first_line
 from psidebug.files import check_place, unwritten
 
 AT_ONCE = 2**17
@@ -67,9 +67,12 @@ def numbers_of(rows: npt.NDArray[Any], labels: Path, *, named: bool) -> list[int
         return [int(row) for row in rows]
     wanted = pa.array(rows.tolist())
     found: dict[Any, int] = {}
-    for table in parquet_blocks(labels).map(partial(_with_ids, ids=wanted), ["row", "id"]):
-        found |= dict(zip(table.column("id").to_pylist(), table.column("row").to_pylist(), strict=True))
-    return [found[row] for row in rows.tolist()]
+    try:
+        for table in parquet_blocks(labels).map(partial(_with_ids, ids=wanted), ["row", "id"]):
+            found |= dict(zip(table.column("id").to_pylist(), table.column("row").to_pylist(), strict=True))
+        return [found[row] for row in rows.tolist()]
+    except (LookupError, TypeError, pa.ArrowException):
+        raise UnreadableRun(f"{labels.name} has other ids than the run: it was changed. Run psi debug again.") from None
 
 
 def _with_ids(block: Block, ids: pa.Array) -> pa.Table:

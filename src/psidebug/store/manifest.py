@@ -20,8 +20,11 @@ from psidebug.store.values import Json
 SCHEMA = 2
 """Version of the format. It rises when something changes its meaning or goes away; readers ignore unknown fields."""
 RUN_FILE = "run.json"
-ALL_LABELS = "labels_of_all.parquet"
-"""Beside it, of training rows that were read in blocks: every label. The tables have the rows that the run keeps."""
+EVERY_LABEL = "labels_of_all"
+"""The table of every label, of training rows that were read in blocks. The other tables have the rows that the run
+keeps."""
+ALL_LABELS = f"{EVERY_LABEL}.parquet"
+"""Its file; beside ``run.json`` it has this name, too."""
 PARTS: Mapping[str, type] = {
     "schema": int,
     "psidebug": str,

@@ -4,6 +4,7 @@
 
     RUN/run.json                    what was found, and the names and digests of the tables
     RUN/tables-1a2b3c4d/*.parquet   the tables, and learner.skops beside them
+    RUN/labels_of_all.parquet       of rows in blocks: the same file as labels_of_all.parquet of the tables
 
 The tables of a new run are written beside those of the old one, under a hidden name, and forced to disk. Then
 ``run.json`` is replaced in one step, and only then are the old tables removed, and the leftovers of killed processes.
@@ -26,7 +27,7 @@ import pyarrow.parquet as pq
 
 from psidebug.errors import OtherRun, OutputError, UnreadableRun
 from psidebug.files import PARTIAL, force, is_left_behind, left_beside, marked, unwritten, write_whole
-from psidebug.store.manifest import RUN_FILE, TABLES, read_run_file, tables_of
+from psidebug.store.manifest import ALL_LABELS, EVERY_LABEL, RUN_FILE, TABLES, read_run_file, tables_of
 from psidebug.store.values import Json
 
 
@@ -36,7 +37,10 @@ def check_run_place(path: str | PathLike[str], fingerprint: Mapping[str, str]) -
 
 
 def write_run(path: str | PathLike[str], record: Json, tables: Mapping[str, Any]) -> None:
-    """Write a run; a failure leaves what was there."""
+    """Write a run; a failure leaves what was there.
+
+    A table is one of Arrow, the bytes of a file, or the path of a file of Parquet, which stays.
+    """
     old = _replaced(Path(path), record["fingerprint"])
     target = Path(path).resolve()  # a link stays a link
     try:
@@ -75,7 +79,11 @@ def _remove_leftovers(run: Path) -> None:
     Tables that were finished when the process died have no hidden name, but ``run.json`` does not name them.
     """
     named = _tables_in(run)
-    inside = [each for each in run.iterdir() if each.name.startswith((TABLES, f".{TABLES}", f".{RUN_FILE}"))]
+    inside = [
+        each
+        for each in run.iterdir()
+        if each.name.startswith((TABLES, *map(".{}".format, (TABLES, RUN_FILE, ALL_LABELS))))
+    ]
     for each in [*left_beside(run), *(each for each in inside if each.name not in named and is_left_behind(each.name))]:
         if each.is_dir() and not each.is_symlink():
             shutil.rmtree(each, ignore_errors=True)
@@ -131,6 +139,8 @@ def _fill(directory: Path, record: Json, tables: Mapping[str, Any]) -> None:
         force(directory)
         text = json.dumps({**record, "files": files}, indent=1, allow_nan=False)
         write_whole(directory / RUN_FILE, text + "\n", through_links=False, private=True)
+        if EVERY_LABEL in tables:
+            _show_all_labels(directory, final)
     except BaseException:
         shutil.rmtree(hidden, ignore_errors=True)
         if final.name not in _tables_in(directory):  # else run.json was replaced, and the new run counts
@@ -141,12 +151,34 @@ def _fill(directory: Path, record: Json, tables: Mapping[str, Any]) -> None:
 def _written(directory: Path, name: str, table: Any) -> Path:
     """Write a table as Parquet, and bytes (the learner) as a skops file."""
     path = directory / f"{name}.{'skops' if isinstance(table, bytes) else 'parquet'}"
+    if isinstance(table, Path):
+        _link(table, path)
+        path.chmod(0o600)
+        return path
     path.touch(mode=0o600)  # a run holds the rows: other users do not read them
     if isinstance(table, bytes):
         path.write_bytes(table)
     else:
         pq.write_table(table, path, compression="zstd")
     return path
+
+
+def _show_all_labels(run: Path, tables: Path) -> None:
+    """Give the table of all labels a name that users know; what reads runs takes the one that ``run.json`` names."""
+    unfinished = run / f".{marked(ALL_LABELS)}{PARTIAL}"
+    unfinished.unlink(missing_ok=True)
+    _link(tables / ALL_LABELS, unfinished)
+    os.replace(unfinished, run / ALL_LABELS)
+    force(run)
+
+
+def _link(path: Path, name: Path) -> None:
+    """The same file under one more name; a copy where the file system has one name for each file."""
+    try:
+        os.link(path, name)
+    except OSError:
+        shutil.copyfile(path, name)
+        force(name)
 
 
 def _tables_in(directory: Path) -> set[str]:

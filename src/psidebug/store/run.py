@@ -33,8 +33,17 @@ from psidebug.findings.findings import (
 from psidebug.models import from_skops
 from psidebug.priors import Prior
 from psidebug.spec import Spec
-from psidebug.store.manifest import RUN_FILE, own_file, read_run_file
-from psidebug.store.sound import check_data, check_findings, flags_in, numbers_in, places_below, places_in, shares_in
+from psidebug.store.manifest import EVERY_LABEL, RUN_FILE, own_file, read_run_file
+from psidebug.store.sound import (
+    check_all_labels,
+    check_data,
+    check_findings,
+    flags_in,
+    numbers_in,
+    places_below,
+    places_in,
+    shares_in,
+)
 from psidebug.store.stored import restored, restored_series
 from psidebug.store.stored_annotators import TABLES, annotators_in
 from psidebug.store.stored_changes import cause_of, change_of, suspect_tests_of
@@ -105,6 +114,15 @@ class Run(Answers):
             data = self.files.data(self.found)
             check_data(data, self.found)
             return data
+
+    @cached_property
+    def all_labels(self) -> Path | None:
+        """The table of every label, checked, if the rows were read in blocks."""
+        if not self.files.has(EVERY_LABEL):
+            return None
+        with _told_as_damage(self.path):
+            check_all_labels(place := self.files.place(EVERY_LABEL), self.findings.encoding.classes)
+        return place
 
     def with_learner(self, model: Any) -> Run:
         """The run with a learner, for one that could not be saved; it must be of the same class."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import narwhals as nw
@@ -12,7 +13,7 @@ from psidebug.errors import UnreadableModel
 from psidebug.findings.findings import Causes, Findings
 from psidebug.models import as_skops
 from psidebug.spec import Spec
-from psidebug.store.manifest import SCHEMA
+from psidebug.store.manifest import EVERY_LABEL, SCHEMA
 from psidebug.store.place import write_run
 from psidebug.store.stored import stored, stored_series
 from psidebug.store.stored_annotators import annotator_tables
@@ -25,9 +26,21 @@ Tables = dict[str, Any]
 WITHOUT_LEARNER = "the saved diagnosis had none."
 
 
-def save_run(path: str | PathLike[str], findings: Findings, data: Data, spec: Spec, learner: Any) -> None:
-    """Write a run to the directory ``path``, completely or not at all; see :meth:`Diagnosis.save`."""
-    write_run(path, *contents(findings, data, spec, learner))
+def save_run(
+    path: str | PathLike[str],
+    findings: Findings,
+    data: Data,
+    spec: Spec,
+    learner: Any,
+    *,
+    all_labels: Path | None = None,
+) -> None:
+    """Write a run to the directory ``path``, completely or not at all; see :meth:`Diagnosis.save`.
+
+    ``all_labels`` is a Parquet file on the same disk, of rows in blocks: every label.
+    """
+    record, tables = contents(findings, data, spec, learner)
+    write_run(path, record, tables if all_labels is None else {**tables, EVERY_LABEL: all_labels})
 
 
 def contents(findings: Findings, data: Data, spec: Spec, learner: Any) -> tuple[Json, Tables]:

@@ -5,11 +5,15 @@ Everything that is later used as a place, a class, a share or a length is checke
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from psidebug.findings.effects import ErrorRate, Floats, Mask, Verification
 from psidebug.findings.findings import Findings, FoundSlice
@@ -97,6 +101,21 @@ def check_data(data: Data, found: Findings) -> None:
     if data.validation is not None:
         widths.add(data.validation.features.shape[1:])
     _check(len(widths) == 1, "the sets have other columns")
+
+
+def check_all_labels(path: Path, classes: Sequence[Any]) -> None:
+    """Raise :class:`ValueError`, or pyarrow's error, if a table of every label has other rows, or what is no class."""
+    known, done = pa.array(list(classes)), 0
+    with pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(columns=["row", "given", "repaired"], use_threads=False):
+            batch.validate(full=True)
+            rows = batch.column("row").to_numpy()
+            _check(np.array_equal(rows, np.arange(done, done + len(rows))), "rows are not by number")
+            for name in ("given", "repaired"):
+                labels = pc.is_in(batch.column(name).cast(known.type), value_set=known)
+                _check(pc.all(labels, min_count=0).as_py(), f"{name} has what is no class")
+            done += len(rows)
+    _check(done > 0, "there are no labels")
 
 
 def _check_slice(found: FoundSlice | None, classes: int) -> None:
