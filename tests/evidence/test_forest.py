@@ -22,7 +22,7 @@ def rows(seed: int, count: int, classes: int) -> tuple[Any, Any]:
 
 
 def grown(X: Any, y: Any, learned: Any, classes: int, trees: int = 60) -> Forest:
-    model = extra_trees().set_params(random_state=0, trees=trees).fit(X[learned], y[learned])
+    model = extra_trees(len(learned)).set_params(random_state=0, trees=trees).fit(X[learned], y[learned])
     return Forest.of(model, X, learned, y[learned], classes)
 
 
@@ -36,14 +36,12 @@ def test_with_all_labels_it_says_what_scikit_learn_says(
     learned = np.random.default_rng(1).permutation(400)[:300]
     forest = grown(X, y, learned, classes)
     assert (len(forest.blocks) > 1) == (counts == 500)
-    same = ExtraTreesClassifier(
-        60, min_samples_leaf=LEAST_LEAF, bootstrap=True, max_samples=forests.SHARE, oob_score=True, random_state=0
-    )
+    same = ExtraTreesClassifier(60, min_samples_leaf=LEAST_LEAF, bootstrap=True, oob_score=True, random_state=0)
     same.fit(X[learned], y[learned])
     said, counted = forest.without(np.zeros(300, dtype=bool))
     np.testing.assert_allclose(said[learned], log_shares(same.oob_decision_function_), atol=1e-5)
     others = np.setdiff1d(np.arange(400), learned)
-    fewer = np.mean([each.predict_proba(X[others]) for each in same.estimators_[:36]], axis=0)  # 60 / √e
+    fewer = np.mean([each.predict_proba(X[others]) for each in same.estimators_[:22]], axis=0)  # 60 / e
     np.testing.assert_allclose(said[others], log_shares(fewer), atol=1e-5)
     np.testing.assert_allclose(counted.of(forest.leaves_of(X[others], of=400)), said[others], atol=1e-6)
 
@@ -77,28 +75,31 @@ def test_without_any_label_it_knows_nothing() -> None:
 def test_of_very_many_rows_fewer_trees_speak() -> None:
     X, y = rows(4, 120, 2)
     forest = grown(X, y, np.arange(120), 2)
-    assert forest.leaves_of(X, of=120).shape[0] == 36
+    assert forest.leaves_of(X, of=120).shape[0] == 22
     assert forest.leaves_of(X, of=200_000).shape[0] == 20
     assert forest.leaves_of(X, of=10**8).shape[0] == forests.LEAST_TREES
 
 
-@pytest.mark.parametrize("share", [1.0, 0.5, None])
+@pytest.mark.parametrize("bootstrap", [True, False])
 @pytest.mark.parametrize("classes", [2, 3])
-def test_its_trees_are_those_of_scikit_learn(classes: int, share: float | None) -> None:
+def test_its_trees_are_those_of_scikit_learn(classes: int, bootstrap: bool) -> None:
     X, y = rows(5, 200, classes)
     names = np.array(["a", "b", "c"])[y]
-    own = ExtraTrees(9, share=share, random_state=7).fit(X, names)
-    drawn = {} if share is None else {"bootstrap": True, "max_samples": share}
-    same = ExtraTreesClassifier(9, min_samples_leaf=LEAST_LEAF, random_state=7, **drawn).fit(X, names)
+    own = ExtraTrees(9, bootstrap=bootstrap, random_state=7).fit(X, names)
+    same = ExtraTreesClassifier(9, min_samples_leaf=LEAST_LEAF, bootstrap=bootstrap, random_state=7).fit(X, names)
     assert own.classes_.tolist() == same.classes_.tolist()
     for tree, other in zip(own.grown_, same.estimators_, strict=True):
         assert tree.threshold.tobytes() == other.tree_.threshold.tobytes()
         assert tree.value.tobytes() == other.tree_.value.tobytes()
-    counts = [np.bincount(each, minlength=200) for each in same.estimators_samples_]
-    np.testing.assert_array_equal(own.drawn_, counts)
+    drawn = [np.bincount(each, minlength=200) for each in same.estimators_samples_]
+    np.testing.assert_array_equal(own.drawn_, drawn)
     np.testing.assert_allclose(own.feature_importances_, same.feature_importances_, rtol=1e-12)
 
 
 def test_trees_without_a_split_have_no_important_column() -> None:
     forest = ExtraTrees(2, random_state=0).fit(np.zeros((8, 3)), np.arange(8) % 2)
     assert forest.feature_importances_.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_of_many_rows_fewer_trees_are_grown() -> None:
+    assert [extra_trees(rows).trees for rows in (0, 4_000, 5_000, 6_000, 10_000)] == [150, 150, 120, 100, 100]

@@ -20,13 +20,13 @@ from psidebug import policy
 class ExtraTrees(BaseEstimator):  # type: ignore[misc]
     """A forest; the features are complete numbers."""
 
-    def __init__(self, trees: int, *, share: float | None = None, random_state: int | None = None) -> None:
+    def __init__(self, trees: int, *, bootstrap: bool = False, random_state: int | None = None) -> None:
         self.trees = trees
-        self.share = share
+        self.bootstrap = bootstrap
         self.random_state = random_state
 
     def fit(self, features: Any, labels: npt.NDArray[Any]) -> Self:
-        """Grow all trees, each on this ``share`` of the rows, drawn with replacement; on all rows if it is None."""
+        """Grow all trees, each on as many rows as there are, drawn with replacement, if it is a ``bootstrap``."""
         features = np.ascontiguousarray(features, dtype=np.float32)
         rows, random = len(features), np.random.RandomState(self.random_state)
         self.classes_, places = np.unique(labels, return_inverse=True)
@@ -36,8 +36,8 @@ class ExtraTrees(BaseEstimator):  # type: ignore[misc]
         with config_context(skip_parameter_validation=True, assume_finite=True):
             for number, seed in enumerate(random.randint(largest, size=self.trees).tolist()):
                 weights = None
-                if self.share is not None:
-                    drawn = np.random.RandomState(seed).randint(0, rows, max(round(self.share * rows), 1))
+                if self.bootstrap:
+                    drawn = np.random.RandomState(seed).randint(0, rows, rows)
                     weights = np.bincount(drawn, minlength=rows).astype(np.float64)
                     self.drawn_[number] = weights
                 tree = ExtraTreeClassifier(min_samples_leaf=policy.LEAST_LEAF, random_state=seed)

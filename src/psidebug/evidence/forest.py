@@ -5,8 +5,8 @@ and hardly where the leaves are. Without the labels of a slice, a leaf counts th
 fewer than ``policy.LEAST_LEAF``, it says what the smallest node around it says that has so many. Counting takes a
 twentieth of the time of growing.
 
-A row that was learned from is predicted by the trees that did not draw it, *out of bag*. They are three fifths
-of all; so any other row is predicted by as many, too: by all it would be better predicted than the rows that it is
+A row that was learned from is predicted by the trees that did not draw it, *out of bag*. They are a third of all; so
+any other row is predicted by a third of the trees, too: by all it would be better predicted than the rows that it is
 compared with.
 """
 
@@ -30,10 +30,12 @@ Ints = npt.NDArray[np.intp]
 Leaves = npt.NDArray[np.int32]
 Shares = npt.NDArray[np.float32]
 Mask = npt.NDArray[np.bool_]
-TREES, SHARE = 150, 1.0
-"""Each tree draws half as many rows as there are. As many then speak of a row out of bag as of 150 trees that draw all,
-in a third of the time (decision 18)."""
-OUT_OF_BAG = math.exp(-SHARE)
+TREES = 150
+"""Out of bag they replace 3 × 100 in folds: whole diagnoses differ by less than 0.006 in average precision
+(decision 18)."""
+FEWEST, MOST_GROWN = 100, 600_000
+"""Where rows are many, fewer trees are grown: rows × trees are limited, as long as there are so many trees."""
+OUT_OF_BAG = math.exp(-1.0)
 """The share of trees that have not drawn a row."""
 LEAST_TREES, MOST_ASKED = 10, 4_000_000
 """Where rows are many, fewer trees speak of those that none has drawn: rows × trees are limited, as long as there are
@@ -42,9 +44,9 @@ MOST_COUNTS = 2**22
 """Counts (nodes × classes) that are held at once."""
 
 
-def extra_trees() -> ExtraTrees:
+def extra_trees(rows: int) -> ExtraTrees:
     """Trees whose splits are drawn: as good here as others, and faster."""
-    return ExtraTrees(TREES, share=SHARE)
+    return ExtraTrees(min(TREES, max(FEWEST, MOST_GROWN // max(rows, 1))), bootstrap=True)
 
 
 class Level(NamedTuple):
