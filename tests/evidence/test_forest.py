@@ -103,3 +103,10 @@ def test_trees_without_a_split_have_no_important_column() -> None:
 
 def test_of_many_rows_fewer_trees_are_grown() -> None:
     assert [extra_trees(rows).trees for rows in (0, 4_000, 5_000, 6_000, 10_000)] == [150, 150, 120, 100, 100]
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered in cast")
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e60])
+def test_what_no_tree_can_split_is_refused(value: float) -> None:
+    with pytest.raises(ValueError, match="finite numbers of 32 bits"):
+        ExtraTrees(2, random_state=0).fit(np.array([[0.0], [1.0], [value], [3.0]]), np.arange(4) % 2)
