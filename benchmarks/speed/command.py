@@ -46,7 +46,7 @@ def bench_speed(
     only
         Names of cases, with ``*`` for any part: ``logistic-10000-20-2`` is learner, rows, columns and classes.
     again
-        Methods whose lines are dropped and measured anew; "Psi" is all its efforts.
+        Methods whose lines of these cases are dropped and measured anew; "Psi" is all its efforts.
     install
         Whether the rivals' environments may be made or completed; without it, rivals that are not there are absent.
     limit
@@ -61,7 +61,7 @@ def bench_speed(
             raise UnknownOption(f"{name!r} is none of the methods: {', '.join(method.name for method in METHODS)}.")
     modules = sorted({method.peer.package for method in METHODS if method.peer and method.peer.package})
     pythons, absences = environment.interpreters(modules, place or environment.home(), install=install, tell=tell)
-    forget(out, again)
+    forget(out, again, chosen)
     limit = limit or (QUICK_LIMIT if quick else LIMIT)
     run_speed(chosen, out, pythons=pythons, absences=absences, limit=limit, tell=tell)
     if page is not None:

@@ -113,14 +113,18 @@ def alone(case: Case, method: Method, folder: Path, *, python: Path, limit: floa
     return row
 
 
-def forget(out: Path, methods: Sequence[str]) -> None:
-    """Drop the lines of these methods from a file of results and from that of its stages; "Psi" is all its efforts."""
+def forget(out: Path, methods: Sequence[str], cases: Sequence[Case]) -> None:
+    """Drop these methods' lines of these cases from a file of results and from that of its stages.
+
+    "Psi" is all its efforts; lines of other cases would not be measured anew, and stay.
+    """
+    dropped = {tuple(_key(case, method).values()) for case in cases for method in METHODS
+               if {method.name, method.name.split(",")[0]} & set(methods)}  # fmt: skip
     for path, fields in ((out, FIELDS), (stages_of(out), STAGES)):
         lines = read_lines(path)
-        if methods and lines:
+        if dropped and lines:
             path.unlink()
-            kept = [line for line in lines if not {line["method"], line["method"].split(",")[0]} & set(methods)]
-            append_lines(path, kept, fields)
+            append_lines(path, [line for line in lines if tuple(line[name] for name in KEY) not in dropped], fields)
 
 
 def stages_of(out: Path) -> Path:

@@ -165,7 +165,10 @@ def test_lines_come_once_and_nothing_is_left_out(tmp_path: Path, monkeypatch: py
     before, count = out.read_text(encoding="utf-8"), len(asked)
     run.run_speed(grid, out, absences=absences, tell=quiet)
     assert (out.read_text(encoding="utf-8"), len(asked)) == (before, count)
-    run.forget(out, ["Psi"])
+    run.forget(out, ["Psi"], grid[:1])
+    assert len(read_lines(out)) == len(grid) * len(METHODS) - len(EFFORTS), "other cases would not be measured anew"
+    assert len(read_lines(run.stages_of(out))) == (len(grid) - 1) * len(EFFORTS)
+    run.forget(out, ["Psi"], grid)
     assert len(read_lines(out)) == len(grid) * (len(METHODS) - len(EFFORTS))
     assert read_lines(run.stages_of(out)) == []
     run.run_speed(grid, out, absences=absences, tell=quiet)

@@ -292,3 +292,8 @@ def test_what_is_made_later_is_added(planted: Planted) -> None:
     assert after["fidelity"] == found.fidelity.fits
     assert after["total"] == before + after["curve"] + after["fidelity"]
     assert found.settings["fits"] == str(before), "those of the decision"
+
+
+def test_rounds_need_a_decision(planted: Planted) -> None:
+    with pytest.raises(UnknownOption, match="rounds=3 goes on from a correction, and effort='rank' makes none"):
+        debug(planted, rounds=3, effort="rank")

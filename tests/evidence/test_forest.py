@@ -22,7 +22,7 @@ def rows(seed: int, count: int, classes: int) -> tuple[Any, Any]:
 
 
 def grown(X: Any, y: Any, learned: Any, classes: int, trees: int = 60) -> Forest:
-    model = extra_trees().set_params(random_state=0, trees=trees).fit(X[learned], y[learned])
+    model = extra_trees(len(learned)).set_params(random_state=0, trees=trees).fit(X[learned], y[learned])
     return Forest.of(model, X, learned, y[learned], classes)
 
 
@@ -99,3 +99,14 @@ def test_its_trees_are_those_of_scikit_learn(classes: int, bootstrap: bool) -> N
 def test_trees_without_a_split_have_no_important_column() -> None:
     forest = ExtraTrees(2, random_state=0).fit(np.zeros((8, 3)), np.arange(8) % 2)
     assert forest.feature_importances_.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_of_many_rows_fewer_trees_are_grown() -> None:
+    assert [extra_trees(rows).trees for rows in (0, 4_000, 5_000, 6_000, 10_000)] == [150, 150, 120, 100, 100]
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered in cast")
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e60])
+def test_what_no_tree_can_split_is_refused(value: float) -> None:
+    with pytest.raises(ValueError, match="finite numbers of 32 bits"):
+        ExtraTrees(2, random_state=0).fit(np.array([[0.0], [1.0], [value], [3.0]]), np.arange(4) % 2)

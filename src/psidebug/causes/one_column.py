@@ -27,7 +27,7 @@ from psidebug.task.labels import Codes
 from psidebug.task.task import Task
 from psidebug.training.trainer import Trainer
 
-TREES, MOST_ROWS, MOST_COLUMNS = 50, 1_500, 12
+TREES, MOST_ROWS, MOST_COLUMNS = 30, 1_500, 12
 MOST_TRIED = 3
 """Columns that the contest is held without."""
 

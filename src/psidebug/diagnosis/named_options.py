@@ -46,6 +46,10 @@ def check_spec(spec: Spec, points: int) -> None:
         raise UnknownOption(f"rounds takes a whole number from 1, not {spec.rounds!r}.")
     _chosen(spec.causes, dict.fromkeys(("all", "labels")), "causes")
     _chosen(spec.effort, dict.fromkeys(EFFORTS), "effort")
+    if spec.effort == "rank" and spec.rounds > 1:
+        raise UnknownOption(
+            f"rounds={spec.rounds} goes on from a correction, and effort='rank' makes none: leave out one."
+        )
     if not isinstance(spec.check_fidelity, bool | np.bool_):
         raise UnknownOption(f"check_fidelity takes True or False, not {spec.check_fidelity!r}.")
 

@@ -91,8 +91,8 @@ def calibrate(
         top = np.maximum(scores.max(axis=0), 0.0)
         first, others = np.exp(-top), np.exp(np.subtract(scores, top, out=scores), out=scores)
         joint = others * of_others
-        total = np.maximum(first * of_first + joint.sum(axis=0), 1e-300)
-        norm = first + others.sum(axis=0)
+        total = np.maximum(first * of_first + _sum(joint), 1e-300)
+        norm = first + _sum(others)
         residual = others / norm - np.divide(joint, total, out=joint)
         away = weights - mean
         penalty = 0.5 * policy.WEIGHT_PRIOR * float(away @ away) + 0.5 * policy.BIAS_PRIOR * float(bias @ bias)
@@ -126,3 +126,8 @@ def _combined(logs: Floats, weights: Floats, bias: Floats) -> Floats:
     scores -= scores.max(axis=0)
     scores -= np.log(np.exp(scores).sum(axis=0))
     return np.asarray(scores.T)
+
+
+def _sum(table: Floats) -> Floats:
+    """Over the first axis: of two classes there is one row, which numpy is slow to add up."""
+    return table[0] if len(table) == 1 else np.asarray(table.sum(axis=0))

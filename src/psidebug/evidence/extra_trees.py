@@ -28,6 +28,8 @@ class ExtraTrees(BaseEstimator):  # type: ignore[misc]
     def fit(self, features: Any, labels: npt.NDArray[Any]) -> Self:
         """Grow all trees, each on as many rows as there are, drawn with replacement, if it is a ``bootstrap``."""
         features = np.ascontiguousarray(features, dtype=np.float32)
+        if not np.isfinite(features).all():  # it would be grown in silence: scikit-learn is told not to look
+            raise ValueError("a forest takes finite numbers of 32 bits.")
         rows, random = len(features), np.random.RandomState(self.random_state)
         self.classes_, places = np.unique(labels, return_inverse=True)
         codes, largest = places.astype(np.float64)[:, None], np.iinfo(np.int32).max

@@ -198,13 +198,15 @@ def held_out_log_likelihood(
     start: Calibrated | None = None,
 ) -> float:
     """Log likelihood of the test labels, each fold with a and b from the others, and from training labels if given."""
-    total = 0.0
+    total, taught = (
+        0.0,
+        slice(None) if train_likelihood is not None else slice(0),
+    )  # training rows that are learned from
     for fold in range(policy.FOLDS):
         apart = test_folds == fold
-        others = [replace(each, test=each.test[~apart]) for each in predictions]
-        held_out = [replace(each, test=each.test[apart]) for each in predictions]
+        others = [LabelPredictions(each.name, each.train[taught], each.test[~apart]) for each in predictions]
         calibrated = calibrate(others, test_codes[~apart], train_likelihood, start)
-        total += log_likelihood(calibrated.applied_to(held_out).test, test_codes[apart])
+        total += log_likelihood(calibrated.of([each.test[apart] for each in predictions]), test_codes[apart])
     return total
 
 

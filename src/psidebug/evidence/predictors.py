@@ -31,6 +31,7 @@ from psidebug import policy
 from psidebug.errors import LearnerFailed
 from psidebug.evidence.forest import extra_trees
 from psidebug.evidence.held_out import (
+    MOST_ROWS,
     Floats,
     Folds,
     LabelPredictions,
@@ -254,7 +255,8 @@ def _plain(
     def complete(other: Task, rows: Rows) -> Any:
         return filled.transform(as_numbers(other, rows)[:, varies])
 
-    forest = Recipe(task, extra_trees(), filled.transform(train), filled.transform(test), "both", prepared=complete)
+    trees = extra_trees(sum(min(part.shape[0], MOST_ROWS) for part in (train, test)))
+    forest = Recipe(task, trees, filled.transform(train), filled.transform(test), "both", prepared=complete)
     return [Trained(named.format(LINEAR), linear, linear), Grown(forest, trainer, named.format(FOREST))]
 
 
