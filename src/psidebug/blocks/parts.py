@@ -12,7 +12,7 @@ from uuid import uuid4
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from psidebug.blocks.block import ROWS, Block
+from psidebug.blocks.block import ROWS, Block, plain
 from psidebug.blocks.tree import Node, nodes_of
 from psidebug.errors import ShapeMismatch, UnsupportedFeatures
 
@@ -65,7 +65,7 @@ def schema_of_parts(schemas: Iterable[pa.Schema]) -> pa.Schema:
     """The one schema of all parts; a column that is empty in some of them has its type from the others."""
     known: dict[str, pa.DataType] = {}
     first: pa.Schema | None = None
-    for schema in schemas:
+    for schema in map(plain, schemas):
         first = first or schema
         if schema.names != first.names:
             odd = sorted(set(schema.names) ^ set(first.names))
