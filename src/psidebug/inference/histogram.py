@@ -232,7 +232,9 @@ class _Tilted:
         root, power = np.exp(1j * spacing * self.effects), np.ones(len(q), dtype=np.complex128)
         seen = 0  # nodes up to the last at which ψ counts
         while len(psi) < MOST_NODES and (few or len(psi) < seen + 3):
-            psi.append(np.exp(self.counts @ np.log(1.0 - q + q * power + 1e-150j)))
+            factor = 1.0 - q + q * power + 1e-150j  # of which a complex logarithm takes three times as long
+            log_size = 0.5 * np.log(factor.real**2 + factor.imag**2)
+            psi.append(np.exp(self.counts @ log_size + 1j * (self.counts @ np.arctan2(factor.imag, factor.real))))
             weight = lam / abs(lam + 1j * spacing * (len(psi) - 1))
             seen = len(psi) if abs(psi[-1]) * weight >= NEGLIGIBLE else seen
             power *= root
