@@ -135,6 +135,15 @@ def test_a_footer_tells_of_the_label_wherever_it_stands(tmp_path: Path) -> None:
         check_labelled(parquet_blocks(tmp_path), "y")
 
 
+def test_a_file_that_is_another_one_at_the_next_reading_is_refused(tmp_path: Path) -> None:
+    pq.write_table(TABLE, tmp_path / "0.parquet")
+    blocks = parquet_blocks(tmp_path)
+    assert len(_table(blocks)) == 3
+    pq.write_table(TABLE.slice(1), tmp_path / "0.parquet")
+    with pytest.raises(UnreadableTable, match=r"0\.parquet has changed since the work began: begin again"):
+        _table(blocks)
+
+
 def test_columns_of_one_name_are_refused(tmp_path: Path) -> None:
     pq.write_table(pa.table([[1.0], [2.0]], names=["x", "x"]), tmp_path / "0.parquet")
     with pytest.raises(ShapeMismatch, match="has several columns 'x'"):

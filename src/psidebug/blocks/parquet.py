@@ -95,6 +95,8 @@ class ParquetBlocks(Blocks):
             own = [name for name in wanted.names if name not in keys] or self.schema.names[:1]  # rows are counted
             try:
                 with pq.ParquetFile(path, buffer_size=READ_AT_ONCE // 16, pre_buffer=False) as file:
+                    if not file.metadata.equals(footer):
+                        raise UnreadableTable(f"{path.name} has changed since the work began: begin again.")
                     for group in range(footer.num_row_groups):
                         for batch in file.iter_batches(ROWS, row_groups=[group], columns=own, use_threads=False):
                             check_values(batch)
