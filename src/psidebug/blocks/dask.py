@@ -27,6 +27,7 @@ from psidebug.blocks.parquet import ParquetBlocks, with_keys
 from psidebug.blocks.parts import Part, mapped_run, merged_run, parts_of, schema_of_parts, written_run
 from psidebug.blocks.tree import Node, merged, nodes_of
 from psidebug.errors import OutputError, ShapeMismatch, UnreadableTable, first_line
+from psidebug.threads import one_blas_thread
 
 T = TypeVar("T")
 AT_ONCE = 256
@@ -245,7 +246,8 @@ def _done(work: Work, part: Part, tables: list[pa.Table]) -> Answer:
 
 
 def _array(function: Callable[[Block], Any], part: Part, tables: list[pa.Table]) -> Any:
-    return np.concatenate([function(block) for block in cut(tables, first=part.first)])
+    with one_blas_thread():
+        return np.concatenate([function(block) for block in cut(tables, first=part.first)])
 
 
 def _folded(
@@ -253,8 +255,9 @@ def _folded(
 ) -> tuple[Any, int]:
     """The state after the blocks that begin in a partition; the one that came is not changed: Dask may try again."""
     value, size = copy.deepcopy(state[0]), state[1]
-    for block in cut(tables, first=part.first):
-        value = function(value, block)
+    with one_blas_thread():
+        for block in cut(tables, first=part.first):
+            value = function(value, block)
     return value, size + sum(int(table.nbytes) for table in tables)
 
 

@@ -41,8 +41,8 @@ from psidebug.task.data import Data
 from psidebug.task.labels import array_of, in_labels_of
 from psidebug.task.tables import Table
 from psidebug.task.task import Task
+from psidebug.threads import one_blas_thread
 from psidebug.timings import Stopwatch, Tick, staged, stopwatch
-from psidebug.training.trainer import one_blas_thread
 
 
 @dataclass(frozen=True, eq=False)
