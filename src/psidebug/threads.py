@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from contextlib import AbstractContextManager
-from functools import lru_cache
+from functools import cache, lru_cache
+from threading import Lock
 from typing import Any
 
 WORTH_THREADS = 50_000
@@ -24,6 +25,36 @@ def few_threads(rows: int) -> AbstractContextManager[object]:
     return limits
 
 
+def one_blas_thread() -> AbstractContextManager[object]:
+    """One thread for linear algebra, around all that fits or infers, and around work on blocks, wherever it is done.
+
+    Its sums depend on the number of threads in the last digit, and so would the order of near-equal suspects.
+    """
+    return _ONE
+
+
+class _OneForAll:
+    """A limit of the process, which several threads may ask for: the first sets it, the last takes it away."""
+
+    def __init__(self) -> None:
+        self._lock, self._asking, self._limit = Lock(), 0, None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._asking == 0:
+                self._limit = _linear_algebra().limit(limits=1, user_api="blas")
+            self._asking += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._asking -= 1
+            if self._asking == 0:
+                self._limit.restore_original_limits()  # type: ignore[attr-defined]
+
+
+_ONE = _OneForAll()
+
+
 def thread_options(model: Any) -> list[str]:
     """Names of the options of a classifier, or of its parts, that say how many threads it has, where that is not 1."""
     options = model.get_params()
@@ -40,6 +71,14 @@ def open_threads(model: Any) -> dict[str, None]:
     return {
         key: None for key, owner in owners.items() if type(owner).__module__.split(".")[0] in ("lightgbm", "xgboost")
     }
+
+
+@cache
+def _linear_algebra() -> Any:
+    """Found once: numpy and scipy bring their linear algebra with them."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 @lru_cache(maxsize=1)

@@ -20,7 +20,8 @@ from psidebug.evidence.hypotheses import Hypothesis
 from psidebug.evidence.predictors import Predictors
 from psidebug.evidence.which_set import mirrored, noise_in_test_labels, training_labels_rather
 from psidebug.task.task import Task
-from psidebug.training.trainer import Trainer, one_blas_thread
+from psidebug.threads import one_blas_thread
+from psidebug.training.trainer import Trainer
 from tests.causes.rows import Rows, at_random, in_test_slice, in_training_slice, learner, parcels
 
 

@@ -162,6 +162,20 @@ def test_what_cannot_be_done_is_told_in_a_sentence(
     assert says in " ".join(ran.err.split())
 
 
+def test_rows_of_a_rare_class_are_always_drawn(tmp_path: Path) -> None:
+    """Five of 21,000 rows are of the second class: the learner is built, and what is missing is told by its name."""
+    table, _ = people(ROWS, 3, wrong=False)
+    labels = np.array(["no"] * ROWS)
+    labels[-5:] = "yes"
+    pq.write_table(table.set_column(4, "label", pa.array(labels)), tmp_path / "train.parquet")
+    pq.write_table(people(50, 4, wrong=False)[0].drop_columns(["x1"]), tmp_path / "test.parquet")
+    (tmp_path / "train").mkdir()
+    (tmp_path / "train.parquet").rename(tmp_path / "train" / "0.parquet")
+    ran = psi("debug", "train", "test.parquet", "--label", "label", folder=tmp_path)
+    assert ran.code == 2
+    assert "test.parquet lacks the column 'x1' of train. Add it" in " ".join(ran.err.split())
+
+
 @pytest.mark.thorough
 def test_local_workers_say_the_same(large: tuple[Path, Ran]) -> None:
     folder, alone = large

@@ -139,6 +139,8 @@ def test_dates_of_a_block_are_read_as_those_of_the_drawn_rows() -> None:
         ({"ids": "none"}, ShapeMismatch, "there is no column 'none'"),
         ({"weight": "name"}, InvalidWeights, "the weights in 'name' are string: give numbers"),
         ({"metadata": ["x", "name", "w"]}, UnsupportedFeatures, "no column left to learn from"),
+        ({"label": "x", "metadata": ["none"]}, ShapeMismatch, "there is no column 'none': there are name, x, w, y."),
+        ({"label": "some"}, ShapeMismatch, "there is no column 'some'"),
     ],
 )
 def test_columns_that_cannot_be_used_have_their_sentence(
@@ -146,7 +148,24 @@ def test_columns_that_cannot_be_used_have_their_sentence(
 ) -> None:
     table = pa.table({"name": ["a", None], "x": [1.0, 2.0], "w": [1.0, -1.0], "y": [0, 1]})
     with pytest.raises(error, match=says):
-        Columns.of(ArrayBlocks(table), "y", **options)
+        Columns.of(ArrayBlocks(table), **{"label": "y", **options})
+
+
+def test_lists_are_refused_as_features_and_left_out_of_the_metadata() -> None:
+    blocks = ArrayBlocks(pa.table({"x": [1.0], "tags": [["a"]], "y": [0]}))
+    with pytest.raises(UnsupportedFeatures, match=r"'tags' is list.*: leave it out by --ignore, in Python by metadata"):
+        Columns.of(blocks, "y")
+    assert Columns.of(blocks, "y", metadata=["tags"]).all == ["x", "y"]
+
+
+@pytest.mark.parametrize("model", [LogisticRegression(), GaussianNB()], ids=["all rows", "drawn rows"])
+def test_rows_have_numbers_where_ids_name_several_and_labels_may_be_categories(model: Any) -> None:
+    table, tests, right = labelled_by_people("who")
+    few = table.slice(0, 2_000).select([*NAMES, "y"]).append_column("key", pa.array(["same"] * 2_000))
+    few = few.set_column(few.column_names.index("y"), "y", few.column("y").dictionary_encode())
+    found = psidebug.debug(model, ArrayBlocks(few), "y", tests, right, rows="key", causes="labels")
+    assert found.findings.labels.rows.tolist() == list(range(2_000))
+    assert "ids in 'key' name several rows: rows are named by their numbers, from 0" in found.notes
 
 
 @pytest.mark.parametrize(

@@ -79,3 +79,24 @@ def test_changed_files_and_taken_places_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ShapeMismatch, match="no column 'z' any more"):
         write_corrected(files, "z", labels, tmp_path / "fixed")
     assert not (tmp_path / "fixed").exists()
+
+
+def test_files_of_one_name_keep_their_folders(tmp_path: Path) -> None:
+    files, labels, _ = made(tmp_path, pa.string())
+    moved = [tmp_path / "day" / name / "part-0.parquet" for name in ("city=a", "city=b")]
+    for file, place in zip(files, moved, strict=True):
+        place.parent.mkdir(parents=True)
+        file.rename(place)
+    assert write_corrected(moved, "y", labels, tmp_path / "fixed") == (ROWS, 2)
+    for place in moved:
+        assert (tmp_path / "fixed" / place.parent.name / place.name).is_file()
+
+
+def test_labels_in_names_of_folders_are_not_corrected_in_files(tmp_path: Path) -> None:
+    _, labels, _ = made(tmp_path, pa.string())
+    file = tmp_path / "y=a" / "0.parquet"
+    file.parent.mkdir()
+    pq.write_table(pa.table({"x": [1.0]}), file)
+    with pytest.raises(OutputError, match=r"the labels are in the names of folders, such as y=a: .*labels\.parquet"):
+        write_corrected([file], "y", labels, tmp_path / "fixed")
+    assert not (tmp_path / "fixed").exists()

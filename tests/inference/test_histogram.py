@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -71,7 +73,7 @@ def test_what_has_no_answer_is_refused() -> None:
         sufficiency_table(EffectHistogram.of(c), RATE, 501.0)
 
 
-KINDS = {
+KINDS: dict[str, Callable[[np.random.Generator], Floats]] = {
     "four kinds on a lattice": lambda rng: rng.choice([-1.0, -0.3, 0.5, 1.7], 1_000),
     "32 kinds": lambda rng: rng.choice(rng.normal(size=32), 6_000),
     "all alike": lambda rng: np.full(1_000, 0.5),

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import pyarrow as pa
 
-from psidebug.blocks.block import Block, cut
+from psidebug.blocks.block import Block, cut, plain
 from psidebug.blocks.blocks import Blocks
 from psidebug.blocks.ordered import in_order
 
@@ -18,8 +18,8 @@ class ArrayBlocks(Blocks):
     """A table in memory, whole or in parts that follow each other."""
 
     def __init__(self, *parts: pa.Table, workers: int = 1) -> None:
-        self.schema = parts[0].schema
-        self._parts, self._workers = parts, workers
+        self.schema = plain(parts[0].schema)
+        self._parts, self._workers = [part.cast(self.schema) for part in parts], workers
 
     def __len__(self) -> int:
         return sum(part.num_rows for part in self._parts)

@@ -47,6 +47,17 @@ class Block:
         return result
 
 
+def plain(schema: pa.Schema) -> pa.Schema:
+    """Without dictionaries (categories): of a label, an id or a date only the value counts, however it is stored."""
+    return pa.schema([(field.name, _plain_type(field.type)) for field in schema])
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_dictionary(kind):
+        return _plain_type(kind.value_type)
+    return pa.string() if pa.types.is_large_string(kind) or kind == pa.string_view() else kind
+
+
 def cut(tables: Iterable[pa.Table | pa.RecordBatch], *, first: int = 0, most: int = ROWS) -> Iterator[Block]:
     """Blocks of ``ROWS`` rows from tables of any sizes in the order of their rows; ``first`` is the first row's number.
 

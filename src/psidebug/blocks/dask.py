@@ -22,10 +22,12 @@ import pyarrow.parquet as pq
 
 from psidebug.blocks.block import Block, cut
 from psidebug.blocks.blocks import Blocks, Training
-from psidebug.blocks.parquet import ParquetBlocks
+from psidebug.blocks.folders import Keys
+from psidebug.blocks.parquet import ParquetBlocks, with_keys
 from psidebug.blocks.parts import Part, mapped_run, merged_run, parts_of, schema_of_parts, written_run
 from psidebug.blocks.tree import Node, merged, nodes_of
 from psidebug.errors import OutputError, ShapeMismatch, UnreadableTable, first_line
+from psidebug.threads import one_blas_thread
 
 T = TypeVar("T")
 AT_ONCE = 256
@@ -68,7 +70,7 @@ class DaskBlocks(Blocks):
         made = cls.__new__(cls)
         made.client, made.schema, made.paths = client, files.schema, files.paths
         groups = list(files.row_groups())
-        made._partitions = [partial(_of_file, path, group) for path, group, _ in groups]
+        made._partitions = [partial(_of_file, path, keys, group, files.schema) for path, keys, group, _ in groups]
         made._parts = parts_of([rows for *_, rows in groups])
         return made
 
@@ -199,17 +201,19 @@ def _of_frame(table: Any, names: Sequence[str]) -> Any:
     return table
 
 
-def _of_file(path: Path, group: int, names: Sequence[str]) -> Any:
+def _of_file(path: Path, keys: Keys, group: int, schema: pa.Schema, names: Sequence[str]) -> Any:
     """A row group of a file, with these columns."""
     import dask
 
-    return dask.delayed(_row_group)(str(path.absolute()), group, list(names))
+    wanted = pa.schema([schema.field(name) for name in names or schema.names[:1]])
+    return dask.delayed(_row_group)(str(path.absolute()), keys, group, wanted)
 
 
-def _row_group(path: str, group: int, names: list[str]) -> pa.Table:
+def _row_group(path: str, keys: Keys, group: int, wanted: pa.Schema) -> pa.Table:
+    own = [name for name in wanted.names if name not in keys]
     try:
         with pq.ParquetFile(path, pre_buffer=False) as file:
-            return file.read_row_group(group, columns=names, use_threads=False).replace_schema_metadata(None)
+            return with_keys(file.read_row_group(group, columns=own, use_threads=False), keys, wanted)
     except (OSError, pa.ArrowException) as error:
         raise UnreadableTable(
             f"a worker cannot read {path} to its end: {first_line(error)}. All workers must see the files."
@@ -242,7 +246,8 @@ def _done(work: Work, part: Part, tables: list[pa.Table]) -> Answer:
 
 
 def _array(function: Callable[[Block], Any], part: Part, tables: list[pa.Table]) -> Any:
-    return np.concatenate([function(block) for block in cut(tables, first=part.first)])
+    with one_blas_thread():
+        return np.concatenate([function(block) for block in cut(tables, first=part.first)])
 
 
 def _folded(
@@ -250,8 +255,9 @@ def _folded(
 ) -> tuple[Any, int]:
     """The state after the blocks that begin in a partition; the one that came is not changed: Dask may try again."""
     value, size = copy.deepcopy(state[0]), state[1]
-    for block in cut(tables, first=part.first):
-        value = function(value, block)
+    with one_blas_thread():
+        for block in cut(tables, first=part.first):
+            value = function(value, block)
     return value, size + sum(int(table.nbytes) for table in tables)
 
 

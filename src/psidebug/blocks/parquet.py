@@ -1,7 +1,8 @@
 """Parquet files as blocks: larger than memory, on one machine, read anew for every pass.
 
 What a look at the footers can tell is told before the first row is read: files without rows or that end early, columns
-that differ between files, a column that is not there.
+that differ between files, a column that is not there. Columns may stand in another order, be dictionaries (categories)
+in some files and plain in others, and be without any value in some.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from psidebug.blocks.block import ROWS, Block, cut
+from psidebug.blocks.block import ROWS, Block, cut, plain
 from psidebug.blocks.blocks import Blocks
+from psidebug.blocks.folders import Keys, below_pattern, keys_of
 from psidebug.blocks.ordered import in_order
 from psidebug.errors import ShapeMismatch, UnreadableTable, UnsupportedFeatures, first_line
 from psidebug.file_kinds import NAME_IS_NO_TEXT, check_values
@@ -29,20 +31,29 @@ READ_AT_ONCE = 2**26
 class ParquetBlocks(Blocks):
     """The rows of Parquet files, in the order of their names.
 
-    ``seen`` is called with the bytes read so far, over all readings.
+    ``keys`` are columns that the folders of each file tell, beside its own; ``seen`` is called with the bytes read so
+    far, over all readings.
     """
 
     def __init__(
-        self, paths: Sequence[str | Path], *, workers: int = 1, seen: Callable[[int], None] | None = None
+        self,
+        paths: Sequence[str | Path],
+        *,
+        keys: Sequence[Keys] | None = None,
+        workers: int = 1,
+        seen: Callable[[int], None] | None = None,
     ) -> None:
         self.paths: Sequence[Path] = [Path(path) for path in paths]
         self._workers, self.seen = workers, seen
-        footers = [_footer(path) for path in self.paths]
-        self.schema = footers[0].schema.to_arrow_schema().remove_metadata()
-        for path, footer in zip(self.paths, footers, strict=True):
-            _check_same(self.paths[0], self.schema, path, footer.schema.to_arrow_schema().remove_metadata())
-        self._footers = footers
-        self._count = sum(int(footer.num_rows) for footer in footers)
+        self._footers = [_footer(path) for path in self.paths]
+        own = [footer.schema.to_arrow_schema() for footer in self._footers]
+        fields = _same_fields(self.paths, [plain(schema) for schema in own])
+        told = [{} for _ in self.paths] if keys is None else keys
+        self.keys: Sequence[Keys] = [
+            {name: value for name, value in each.items() if name not in fields} for each in told
+        ]
+        self.schema = pa.schema([*fields.items(), *((name, value.type) for name, value in self.keys[0].items())])
+        self._count = sum(int(footer.num_rows) for footer in self._footers)
 
     def __len__(self) -> int:
         return self._count
@@ -54,11 +65,14 @@ class ParquetBlocks(Blocks):
 
     def without(self, column: str) -> list[Path]:
         """Files in which the footer says that this column has empty cells."""
-        place = self.schema.get_field_index(column)
         return [
             path
             for path, footer in zip(self.paths, self._footers, strict=True)
-            if any(_empty_cells(footer.row_group(group).column(place)) for group in range(footer.num_row_groups))
+            if any(
+                each.path_in_schema == column and _empty_cells(each)
+                for group in range(footer.num_row_groups)
+                for each in _stored(footer, group, [column])
+            )
         ]
 
     def place(self, row: int) -> str:
@@ -69,24 +83,25 @@ class ParquetBlocks(Blocks):
             row -= footer.num_rows
         raise IndexError(row)
 
-    def row_groups(self) -> Iterator[tuple[Path, int, int]]:
-        """File, number in it, and rows of each row group, in the order of rows."""
-        for path, footer in zip(self.paths, self._footers, strict=True):
+    def row_groups(self) -> Iterator[tuple[Path, Keys, int, int]]:
+        """File, what its folders tell, number in it, and rows of each row group, in the order of rows."""
+        for path, keys, footer in zip(self.paths, self.keys, self._footers, strict=True):
             for group in range(footer.num_row_groups):
-                yield path, group, int(footer.row_group(group).num_rows)
+                yield path, keys, group, int(footer.row_group(group).num_rows)
 
-    def _batches(self, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
-        names = list(self.schema.names if columns is None else columns)
-        places = [self.schema.get_field_index(name) for name in names]
-        for path, footer in zip(self.paths, self._footers, strict=True):
+    def _batches(self, columns: Sequence[str] | None) -> Iterator[pa.Table]:
+        wanted = self.schema if columns is None else pa.schema([self.schema.field(name) for name in columns])
+        for path, keys, footer in zip(self.paths, self.keys, self._footers, strict=True):
+            own = [name for name in wanted.names if name not in keys] or self.schema.names[:1]  # rows are counted
             try:
                 with pq.ParquetFile(path, buffer_size=READ_AT_ONCE // 16, pre_buffer=False) as file:
+                    if not file.metadata.equals(footer):
+                        raise UnreadableTable(f"{path.name} has changed since the work began: begin again.")
                     for group in range(footer.num_row_groups):
-                        for batch in file.iter_batches(ROWS, row_groups=[group], columns=names, use_threads=False):
+                        for batch in file.iter_batches(ROWS, row_groups=[group], columns=own, use_threads=False):
                             check_values(batch)
-                            yield batch.select(names)
-                        stored = footer.row_group(group)
-                        self.bytes_read += sum(stored.column(place).total_compressed_size for place in places)
+                            yield with_keys(pa.Table.from_batches([batch]), keys, wanted)
+                        self.bytes_read += sum(each.total_compressed_size for each in _stored(footer, group, own))
                         if self.seen is not None:
                             self.seen(self.bytes_read)
             except (OSError, pa.ArrowException) as error:
@@ -99,17 +114,37 @@ def parquet_blocks(where: Any, *, workers: int = 1, seen: Callable[[int], None] 
     """The files of a path, a folder, a pattern such as ``train/*.parquet``, or a ``pyarrow.dataset``."""
     if isinstance(where, ds.FileSystemDataset):
         _check_plain(where)
-        return ParquetBlocks(where.files, workers=workers, seen=seen)
+        told = [_typed_keys(each.partition_expression, where.schema) for each in where.get_fragments()]
+        return ParquetBlocks(where.files, keys=told, workers=workers, seen=seen)
     path = Path(where).expanduser()
-    pattern = glob.iglob(str(path), recursive=True)
-    found = sorted(path.glob("*.parquet")) if path.is_dir() else sorted(map(Path, pattern))
+    below = path.parent if path.is_file() else path if path.is_dir() else below_pattern(path)
+    found = (
+        sorted(path.glob("*.parquet")) if path.is_dir() else sorted(map(Path, glob.iglob(str(path), recursive=True)))
+    )
     if path.is_file():
         found = [path]
+    elif not found and path.is_dir():
+        found = sorted(each for each in path.rglob("*.parquet") if "=" in each.relative_to(path).parts[0])
     if not found and path.is_dir():
         raise UnreadableTable(f"{where} is a folder without *.parquet files{_instead(path)}")
     if not found:
         raise UnreadableTable(f"no file matches {where}: give a Parquet file, a folder of them or a pattern.")
-    return ParquetBlocks(found, workers=workers, seen=seen)
+    return ParquetBlocks(found, keys=keys_of(found, below), workers=workers, seen=seen)
+
+
+def with_keys(table: pa.Table, keys: Keys, wanted: pa.Schema) -> pa.Table:
+    """These columns of rows of a file: its own, and those that its folders tell."""
+    for name, value in keys.items():
+        if name in wanted.names:
+            table = table.append_column(name, pa.repeat(value, len(table)))
+    table = table.select(wanted.names).replace_schema_metadata(None)
+    return table if table.schema.equals(wanted) else table.cast(wanted)
+
+
+def _typed_keys(expression: Any, schema: pa.Schema) -> Keys:
+    """What the partitions of a ``pyarrow.dataset`` tell of a file."""
+    found = ds.get_partition_keys(expression)
+    return {field.name: pa.scalar(found[field.name], field.type) for field in plain(schema) if field.name in found}
 
 
 def _check_plain(dataset: ds.FileSystemDataset) -> None:
@@ -154,22 +189,39 @@ def _footer(path: Path) -> Any:
     return footer
 
 
-def _check_same(first: Path, schema: pa.Schema, path: Path, other: pa.Schema) -> None:
-    if schema.equals(other):
-        return
-    missing = [name for name in schema.names if name not in other.names]
-    more = [name for name in other.names if name not in schema.names]
-    if missing or more:
-        what = f"has no column {missing[0]!r}" if missing else f"has a column {more[0]!r}"
-        raise ShapeMismatch(
-            f"{path.name} {what}, {first.name} {'has' if missing else 'has not'}: all files need the same columns."
-        )
-    name = next((each for each in schema.names if schema.field(each).type != other.field(each).type), None)
-    if name is not None:
-        raise ShapeMismatch(
-            f"column {name!r} is {other.field(name).type} in {path.name} and {schema.field(name).type} in "
-            f"{first.name}: write all files with the same types."
-        )
+def _same_fields(paths: Sequence[Path], schemas: Sequence[pa.Schema]) -> dict[str, pa.DataType]:
+    """Names and types of the columns of all files, which must be the same; one without any value has any type."""
+    first, fields, known = schemas[0], dict.fromkeys(schemas[0].names, pa.null()), dict.fromkeys(schemas[0].names, "")
+    twice = next((name for name in first.names if first.names.count(name) > 1), None)
+    if twice is not None:
+        raise ShapeMismatch(f"{paths[0].name} has several columns {twice!r}: give each a name of its own.")
+    for path, other in zip(paths, schemas, strict=True):
+        missing = [name for name in first.names if name not in other.names]
+        more = [name for name in other.names if name not in fields]
+        if missing or more:
+            what = f"has no column {missing[0]!r}" if missing else f"has a column {more[0]!r}"
+            raise ShapeMismatch(
+                f"{path.name} {what}, {paths[0].name} {'has' if missing else 'has not'}: all files need the same "
+                f"columns."
+            )
+        for name, kind in zip(other.names, other.types, strict=True):
+            if pa.types.is_null(fields[name]):
+                fields[name], known[name] = kind, path.name
+            elif not pa.types.is_null(kind) and kind != fields[name]:
+                raise ShapeMismatch(
+                    f"column {name!r} is {kind} in {path.name} and {fields[name]} in {known[name]}: write all files "
+                    f"with the same types."
+                )
+    return fields
+
+
+def _stored(footer: Any, group: int, names: Sequence[str]) -> Iterator[Any]:
+    """What the footer says of these columns of a row group; a column of lists or records is stored as several."""
+    own = footer.row_group(group)
+    for place in range(own.num_columns):
+        column = own.column(place)
+        if column.path_in_schema in names or column.path_in_schema.partition(".")[0] in names:
+            yield column
 
 
 def _empty_cells(column: Any) -> int:

@@ -1,4 +1,7 @@
-"""Partitions do not end where blocks do: which blocks begin in a partition, and what its worker does with them."""
+"""Partitions do not end where blocks do: which blocks begin in a partition, and what its worker does with them.
+
+Linear algebra has one thread there, too: the last digit of its sums depends on their number.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,10 @@ from uuid import uuid4
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from psidebug.blocks.block import ROWS, Block
+from psidebug.blocks.block import ROWS, Block, plain
 from psidebug.blocks.tree import Node, nodes_of
 from psidebug.errors import ShapeMismatch, UnsupportedFeatures
+from psidebug.threads import one_blas_thread
 
 T = TypeVar("T")
 
@@ -65,7 +69,7 @@ def schema_of_parts(schemas: Iterable[pa.Schema]) -> pa.Schema:
     """The one schema of all parts; a column that is empty in some of them has its type from the others."""
     known: dict[str, pa.DataType] = {}
     first: pa.Schema | None = None
-    for schema in schemas:
+    for schema in map(plain, schemas):
         first = first or schema
         if schema.names != first.names:
             odd = sorted(set(schema.names) ^ set(first.names))
@@ -83,19 +87,22 @@ def schema_of_parts(schemas: Iterable[pa.Schema]) -> pa.Schema:
 
 def merged_run(blocks: Iterable[Block], *, function: Callable[[Block], T], merge: Callable[[T, T], T]) -> list[Node[T]]:
     """What blocks that follow each other say, merged as far as they make nodes of the tree."""
-    return nodes_of((Node(0, block.number, function(block)) for block in blocks), merge)
+    with one_blas_thread():
+        return nodes_of((Node(0, block.number, function(block)) for block in blocks), merge)
 
 
 def mapped_run(blocks: Iterable[Block], *, function: Callable[[Block], T]) -> list[Node[T]]:
     """What each of these blocks says."""
-    return [Node(0, block.number, function(block)) for block in blocks]
+    with one_blas_thread():
+        return [Node(0, block.number, function(block)) for block in blocks]
 
 
 def written_run(blocks: Iterable[Block], *, function: Callable[[Block], pa.Table], folder: Path) -> list[Node[None]]:
     """The tables that ``function`` makes of blocks that follow each other, as one file; the same if done twice."""
     writer: Any = None
     for block in blocks:
-        table = function(block)
+        with one_blas_thread():
+            table = function(block)
         if writer is None:
             name = f"part-{block.number:09d}.parquet"
             unfinished = folder / f".{uuid4().hex}-{name}"  # a worker that was given up may still write its own

@@ -6,10 +6,11 @@ The files are looked at here; a cluster, if one is asked for, reads their rows.
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from psidebug.errors import MissingLabels, UnknownOption
+from psidebug.errors import UnknownOption
 
 if TYPE_CHECKING:
     from psidebug.diagnosis.diagnosis import Diagnosis
@@ -50,14 +51,13 @@ def diagnosed_over_blocks(
     """The diagnosis, and what it was made from; the learner is built for drawn rows, if none is given."""
     import pyarrow.parquet as pq
 
-    from psidebug.blocks import drawn, parquet_blocks
+    from psidebug.blocks import parquet_blocks
     from psidebug.cli.cluster import read_by
-    from psidebug.diagnosis.block_columns import check_columns
+    from psidebug.diagnosis.block_columns import Columns
     from psidebug.diagnosis.debug_blocks import WithBytes, debug_blocks
-    from psidebug.diagnosis.first_reading import check_labelled
+    from psidebug.diagnosis.first_reading import check_labelled, read_first
     from psidebug.diagnosis.learner_over_blocks import kind_for
     from psidebug.diagnosis.named_options import rng_of
-    from psidebug.evidence.drawn import MOST_LOOKED_AT
     from psidebug.intake import inputs_from
 
     if model is None and learner not in LEARNERS:
@@ -68,17 +68,19 @@ def diagnosed_over_blocks(
         kind_for(model)
     told = WithBytes(tick)
     files = parquet_blocks(train, seen=told.seen)
-    check_columns(files, [name for name in (roles.label, roles.id, *roles.ignored) if name is not None])
-    check_columns(files, [name for name in files.schema.names if name not in roles.ignored])
+    columns = Columns.of(files, roles.label, ids=roles.id, metadata=list(roles.ignored))
     check_labelled(files, roles.label)
     with read_by(files, cluster=cluster, workers=workers) as blocks:
+        drawn_by = int(rng_of(seed).integers(2**31))
+        first = read_first(blocks, columns, drawn_by, complete=False)
         with tempfile.TemporaryDirectory(prefix="psi-") as folder:
-            sample, rows = Path(folder) / "drawn.parquet", drawn(blocks, MOST_LOOKED_AT, seed)
-            if (missing := rows.filter(rows.column(roles.label).is_null(nan_is_null=True))).num_rows:
-                where = files.place(missing.column("row")[0].as_py())
-                raise MissingLabels(f"{where} has no label in {roles.label!r}: label it, or leave it out.")
-            pq.write_table(rows.drop_columns(["row", "lot"]), sample)
-            inputs = inputs_from(sample, test, validation, roles, model=model, learner=learner, seed=seed)
+            sample = Path(folder) / "drawn.parquet"
+            pq.write_table(first.drawn.select([name for name in files.schema.names if name in columns.all]), sample)
+            hidden = (*filter(None, [roles.id]), *columns.metadata)
+            unnamed = replace(roles, id=None, ignored=hidden)  # its ids are looked at by whoever has all rows
+            inputs = inputs_from(
+                sample, test, validation, unnamed, called=str(train), model=model, learner=learner, seed=seed
+            )
         arguments = inputs.arguments()
         sets = {name: arguments.get(name) for name in ("X_test", "y_test", "X_validation", "y_validation")}
         found = debug_blocks(
@@ -90,10 +92,10 @@ def diagnosed_over_blocks(
             ids=roles.id,
             metadata=[] if arguments["metadata"] is None else arguments["metadata"].column_names,
             source={name: inputs.source[name] for name in ("test", "test_path", "validation", "learner")},
-            seed=int(rng_of(seed).integers(2**31)),
+            seed=drawn_by,
             again=str(seed),
             run=run,
             progress=told,
             **options,
         )
-        return found, inputs
+        return found, replace(inputs, roles=roles)

@@ -19,6 +19,9 @@ from psidebug.errors import InvalidWeights, PsiError, ShapeMismatch, UnknownOpti
 from psidebug.task.dates import MOMENT, dates_in
 from psidebug.task.tables import LARGEST
 
+MOST_NAMED = 8
+"""Columns that a sentence names."""
+
 
 @dataclass(frozen=True)
 class Columns:
@@ -53,7 +56,9 @@ class Columns:
             raise UnknownOption("metadata is a list of names of columns where rows are read in blocks.")
         apart = {label, ids, weight, *named}
         own = tuple(features or (name for name in blocks.schema.names if name not in apart))
-        made = cls(label, own, ids, weight, tuple(named))
+        _check_there(blocks, named)
+        shown = tuple(name for name in named if not pa.types.is_nested(blocks.schema.field(name).type))
+        made = cls(label, own, ids, weight, shown)
         check_columns(blocks, made.all)
         if weight is not None and not _is_number(blocks.schema.field(weight).type):
             raise InvalidWeights(f"the weights in {weight!r} are {blocks.schema.field(weight).type}: give numbers.")
@@ -124,11 +129,21 @@ def at_row(row: int, error: PsiError) -> PsiError:
 
 def check_columns(blocks: Blocks, names: Sequence[str]) -> None:
     """Refuse columns that are not there, or that hold lists."""
+    _check_there(blocks, names)
     for name in names:
-        if name not in blocks.schema.names:
-            raise ShapeMismatch(f"there is no column {name!r}: there are {', '.join(blocks.schema.names[:8])}.")
         if pa.types.is_nested(blocks.schema.field(name).type):
-            raise UnsupportedFeatures(f"column {name!r} is {blocks.schema.field(name).type}: no learner here takes it.")
+            raise UnsupportedFeatures(
+                f"column {name!r} is {blocks.schema.field(name).type}, which no learner here takes: leave it out by "
+                f"--ignore, in Python by metadata, or write its parts as columns."
+            )
+
+
+def _check_there(blocks: Blocks, names: Sequence[str]) -> None:
+    known = blocks.schema.names
+    missing = next((name for name in names if name not in known), None)
+    if missing is not None:
+        more = ", …" if len(known) > MOST_NAMED else ""
+        raise ShapeMismatch(f"there is no column {missing!r}: there are {', '.join(known[:MOST_NAMED])}{more}.")
 
 
 def _is_number(kind: pa.DataType) -> bool:

@@ -24,9 +24,8 @@ from psidebug.sufficiency import Engine
 from psidebug.symptoms import Symptom
 from psidebug.task.row_ids import index_of
 from psidebug.task.task import Task
-from psidebug.threads import few_threads
+from psidebug.threads import few_threads, one_blas_thread
 from psidebug.timings import Tick, staged, stopwatch
-from psidebug.training.trainer import one_blas_thread
 
 
 def debug(

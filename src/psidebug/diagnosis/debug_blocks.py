@@ -30,9 +30,8 @@ from psidebug.spec import Effort, Spec
 from psidebug.store import check_run_place, save_run
 from psidebug.store.manifest import RUN_FILE
 from psidebug.task import learner as learners
-from psidebug.threads import few_threads
+from psidebug.threads import few_threads, one_blas_thread
 from psidebug.timings import Tick
-from psidebug.training.trainer import one_blas_thread
 
 
 class WithBytes:

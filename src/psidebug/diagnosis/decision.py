@@ -35,8 +35,8 @@ from psidebug.task.data import Data
 from psidebug.task.labels import in_labels_of
 from psidebug.task.tables import Table
 from psidebug.task.task import Task
+from psidebug.threads import one_blas_thread
 from psidebug.timings import Stopwatch
-from psidebug.training.trainer import one_blas_thread
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,8 +26,8 @@ from psidebug.spec import Spec
 from psidebug.store import Run, check_run_place, load_run, save_run
 from psidebug.task.labels import array_of
 from psidebug.task.tables import Table
+from psidebug.threads import one_blas_thread
 from psidebug.timings import Stopwatch, Tick, staged, stopwatch
-from psidebug.training.trainer import one_blas_thread
 
 
 @dataclass(frozen=True, eq=False)

@@ -52,8 +52,9 @@ from psidebug.priors import Prior
 from psidebug.spec import Spec, kept
 from psidebug.sufficiency import group_sufficiency
 from psidebug.task.task import Task
+from psidebug.threads import one_blas_thread
 from psidebug.timings import FIT, Tick
-from psidebug.training.trainer import Trainer, one_blas_thread
+from psidebug.training.trainer import Trainer
 
 Found = tuple[Findings, Session]
 """What was found, and who can find more."""

@@ -25,7 +25,7 @@ from psidebug.task import learner as learners
 from psidebug.task.data import Data
 from psidebug.task.labels import Codes
 from psidebug.task.task import Task
-from psidebug.training.trainer import one_blas_thread
+from psidebug.threads import one_blas_thread
 
 
 @dataclass(frozen=True, eq=False)

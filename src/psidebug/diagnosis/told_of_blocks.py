@@ -43,7 +43,7 @@ class Large:
     def task(self, model: Any, first: FirstReading, seed: int) -> Task:
         """Of the drawn rows; it draws from them as from all."""
         numbers = np.asarray(first.drawn.column("row").to_numpy())
-        task = Task.of(model, seed=seed, **self._arguments(first.drawn, self.columns.ids_of(first.drawn) or numbers))
+        task = Task.of(model, seed=seed, **self._arguments(first.drawn, self.names(first.drawn) or numbers))
         whole = Whole(numbers, np.array([first.counts[each] for each in task.encoding.classes]))
         return replace(task, data=replace(task.data, part_of=whole))
 
@@ -60,11 +60,15 @@ class Large:
         ids = self.columns.ids_of(table)
         return None if ids is None or len(set(ids)) < len(ids) else ids
 
-    def source(self, *, named: bool) -> dict[str, Any]:
-        """Where the rows came from, for what is written to look like them."""
+    def named(self, found: Findings, kept: pa.Table) -> Findings:
+        """Findings that say where the rows came from, for what is written to look like them, and how they are named."""
         files = [str(path.absolute()) for path in self.blocks.paths]
+        named = self.columns.ids is None or self.names(kept) is not None
         ids = self.columns.ids if named else None
-        return {"label": self.columns.label, "id": ids, **self.about, "files": files}
+        source = {"label": self.columns.label, "id": ids, **self.about, "files": files}
+        twice = f"ids in {self.columns.ids!r} name several rows: rows are named by their numbers, from 0"
+        notes = found.notes if named else (*found.notes, twice)
+        return replace(found, notes=notes, origin=replace(found.origin, source=source))
 
     def _arguments(self, table: pa.Table, ids: Any) -> dict[str, Any]:
         return {
@@ -117,10 +121,8 @@ def told_of_all(
     told["engine"] = "histogram" if said.table is None else f"histogram (error below {said.table.error:.1e})"
     settings = {**found.settings, **told, **_settings(large)}
     notes = _notes(found, task, count, len(kept))
-    if not (named := large.columns.ids is None or large.names(table) is not None):
-        notes = (*notes, f"ids in {large.columns.ids!r} name several rows: rows are named by their numbers, from 0")
-    origin = replace(found.origin, source=large.source(named=named))
-    known = replace(found, labels=about, prior=prior, settings=settings, notes=notes, origin=origin)
+    known = replace(found, labels=about, prior=prior, settings=settings, notes=notes)
+    known = large.named(known, table)
     return _by_all(known, session, said, count), data
 
 
@@ -137,9 +139,8 @@ def told_of_drawn(
     if "gray box" in settings and count > len(task.train):
         settings["gray box"] += ", of the drawn rows"
     notes = _notes(found, task, count, len(numbers), ps=False)
-    origin = replace(found.origin, source=large.source(named=True))
     labels_of_drawn = replace(found.labels, repaired=repaired)
-    known = replace(found, labels=labels_of_drawn, settings=settings, notes=notes, origin=origin)
+    known = large.named(replace(found, labels=labels_of_drawn, settings=settings, notes=notes), first.drawn)
     return _by_all(known, session, said, count, ps=False), data
 
 

@@ -25,8 +25,8 @@ from psidebug.graybox.protocol import GrayBox
 from psidebug.graybox.retrain import Retrain
 from psidebug.progress import silent
 from psidebug.sufficiency import group_sufficiency
+from psidebug.threads import one_blas_thread
 from psidebug.timings import Stopwatch, Tick, staged
-from psidebug.training.trainer import one_blas_thread
 
 PARTS = ("tried", "slices", "curve", "controls", "fidelity")
 

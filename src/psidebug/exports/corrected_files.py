@@ -6,6 +6,7 @@ those that were given are refused.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -32,7 +33,8 @@ def write_corrected(
     """Copies of the files with corrected labels; how many rows they have, and how many labels are other ones.
 
     ``labels`` is the table of all labels; ``decisions`` are labels by the numbers of rows, in the place of its column
-    ``repaired``. One file may be written as a file, several are written to a new folder under their own names.
+    ``repaired``. One file may be written as a file, several are written to a new folder under their own names, below
+    the folder that they have in common.
     """
     single = len(files) == 1 and target.suffix == ".parquet"
     if single:
@@ -41,14 +43,19 @@ def write_corrected(
         raise OutputError(f"{target} is there already: name a new folder, in which the files keep their names.")
     elif not target.absolute().parent.is_dir():
         raise OutputError(f"could not write {target}: there is no directory {target.parent}. Make it first.")
-    if not single and len({path.name for path in files}) < len(files):
-        raise OutputError("several training files have the same name: one folder cannot take them all.")
+    if any(part.startswith(f"{label}=") for part in files[0].parent.parts):
+        raise OutputError(
+            f"the labels are in the names of folders, such as {files[0].parent.name}: move rows by the table of all "
+            f"labels, {labels}."
+        )
     with TemporaryDirectory(dir=target.absolute().parent, prefix=".psi-", suffix=".partial") as folder:
         made, rows, changed, given = Path(folder) / "files", 0, 0, _Labels(labels, decisions)
-        made.mkdir()
+        common = Path(os.path.commonpath([path.parent for path in files]))
         for path in files:
+            copy = made / path.relative_to(common)
+            copy.parent.mkdir(parents=True, exist_ok=True)
             try:
-                own = _copied(path, label, given, made / path.name)
+                own = _copied(path, label, given, copy)
             except (OSError, pa.ArrowException) as error:
                 raise UnreadableTable(f"{path.name} cannot be copied: {first_line(error)}.") from error
             rows, changed = rows + own[0], changed + own[1]

@@ -22,6 +22,7 @@ the scale s = 3/u_last; stated as well is what half of the nodes, and thresholds
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -226,11 +227,14 @@ class _Tilted:
 
     def characteristic(self, lam: float, spacing: float, *, few: bool) -> tuple[npt.NDArray[np.complex128], bool]:
         """ψ(u_n) until it is negligible, of ``few`` effects for good; and whether it is."""
-        q, psi = self.moved(lam), []
+        q = self.moved(lam)
+        psi: list[Any] = []
         root, power = np.exp(1j * spacing * self.effects), np.ones(len(q), dtype=np.complex128)
         seen = 0  # nodes up to the last at which ψ counts
         while len(psi) < MOST_NODES and (few or len(psi) < seen + 3):
-            psi.append(np.exp(self.counts @ np.log(1.0 - q + q * power + 1e-150j)))
+            factor = 1.0 - q + q * power + 1e-150j  # of which a complex logarithm takes three times as long
+            log_size = 0.5 * np.log(factor.real**2 + factor.imag**2)
+            psi.append(np.exp(self.counts @ log_size + 1j * (self.counts @ np.arctan2(factor.imag, factor.real))))
             weight = lam / abs(lam + 1j * spacing * (len(psi) - 1))
             seen = len(psi) if abs(psi[-1]) * weight >= NEGLIGIBLE else seen
             power *= root

@@ -98,6 +98,7 @@ def inputs_from(
     validation: File | None,
     roles: Roles,
     *,
+    called: str | None = None,
     learner: str = "logistic",
     model: Any = None,
     annotations: File | None = None,
@@ -110,9 +111,12 @@ def inputs_from(
     """Read the files and, unless a model is given, build a learner for their columns.
 
     Where the roles say that columns are not learned from, there is no model: a logistic head on the embeddings, or on
-    the probabilities, is the learner.
+    the probabilities, is the learner. Where the training file has a sample of rows, sentences are about what is
+    ``called`` so.
     """
-    parts = read_parts(train, test, validation, roles, encoding=encoding, drop_unlabelled=drop_unlabelled)
+    parts = read_parts(
+        train, test, validation, roles, called=called, encoding=encoding, drop_unlabelled=drop_unlabelled
+    )
     table, names = parts[0].table, feature_names(parts[0].table, roles)
     planned = [name for name in names if roles.learned or not is_nested(table[name].type)]
     plan = plan_for(table.select(planned), texts=roles.texts, categories=roles.categories)

@@ -63,6 +63,7 @@ def read_parts(
     validation: str | PathLike[str] | None,
     roles: Roles,
     *,
+    called: str | None = None,
     encoding: str | None = None,
     drop_unlabelled: bool = False,
 ) -> tuple[Part, Part, Part | None]:
@@ -76,6 +77,7 @@ def read_parts(
     written = (*(() if roles.id is None else (roles.id,)), *roles.categories)
     tables = [_as_categories(read_table(path, as_text=written, encoding=encoding), roles) for path in given]
     names = ["stdin" if each == "-" else each for each in given]
+    names[0] = called or names[0]
     _check_roles(tables[0], names[0], roles)
     for table, name in zip(tables, names, strict=True):
         if roles.label not in table.column_names:

@@ -14,14 +14,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import ThreadpoolController, threadpool_limits
+from threadpoolctl import threadpool_limits
 
 from psidebug import timings
 from psidebug.changes import NOTHING, Change, Relabel
@@ -31,7 +29,7 @@ from psidebug.task.data import Data
 from psidebug.task.labels import Codes
 from psidebug.task.tables import Table, take
 from psidebug.task.task import Task
-from psidebug.threads import thread_options
+from psidebug.threads import one_blas_thread, thread_options
 from psidebug.training.backends import Backend, Here
 
 Floats = npt.NDArray[np.float64]
@@ -187,18 +185,6 @@ def _model(task: Task, data: Data, *, same_features: bool) -> learners.Classifie
 def _said(task: Task, model: learners.Classifier, data: Data) -> Trained:
     validation = None if data.validation is None else task.margins(model, data.validation)
     return Trained(task.margins(model, data.test), validation)
-
-
-_controller = cache(ThreadpoolController)  # found once: numpy and scipy bring their linear algebra with them
-
-
-def one_blas_thread() -> AbstractContextManager[object]:
-    """One thread for linear algebra, around all that fits or infers.
-
-    Its sums depend on the number of threads in the last digit, and so would the order of near-equal suspects.
-    """
-    guard: AbstractContextManager[object] = _controller().limit(limits=1, user_api="blas")
-    return guard
 
 
 def _one_threaded(task: Task) -> Task:

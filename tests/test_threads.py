@@ -1,0 +1,51 @@
+"""Threads: sums of workers do not depend on how many their linear algebra has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from psidebug.blocks import Block
+from psidebug.blocks.parts import mapped_run, merged_run, written_run
+from psidebug.threads import one_blas_thread
+
+
+def _threads() -> set[int]:
+    return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+
+
+def test_the_last_of_several_takes_the_limit_away() -> None:
+    with threadpool_limits(3, user_api="blas"):
+        first, second = one_blas_thread(), one_blas_thread()
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)  # threads do not end in the order in which they began
+        assert _threads() == {1}
+        second.__exit__(None, None, None)
+        assert _threads() == {3}
+
+
+def _as_table(block: Block) -> pa.Table:
+    return pa.table({"threads": [max(_threads())]})
+
+
+@pytest.mark.parametrize("way", ["merged", "mapped", "written"])
+def test_work_of_a_partition_has_one_thread(way: str, tmp_path: Path) -> None:
+    """A worker that is started without a nanny, or with an option of its own, has as many threads as cores."""
+    blocks = [Block(0, pa.table({"x": np.zeros(3)}))]
+    said: list[Any]
+    with threadpool_limits(4, user_api="blas"):
+        if way == "written":
+            written_run(blocks, function=_as_table, folder=tmp_path)
+            said = pa.parquet.read_table(tmp_path).column("threads").to_pylist()
+        elif way == "mapped":
+            said = [node.value for node in mapped_run(blocks, function=lambda block: max(_threads()))]
+        else:
+            said = [node.value for node in merged_run(blocks, function=lambda block: max(_threads()), merge=max)]
+        assert _threads() == {4}
+    assert said == [1]
