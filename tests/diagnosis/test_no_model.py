@@ -171,7 +171,7 @@ def test_embeddings_and_probabilities_may_be_tensors_or_sparse(somebody: Somebod
     """As a net gives them: with a gradient, in half precision; and as a vectorizer does."""
     X = torch.from_numpy(somebody.X).requires_grad_()
     p, p_test = (torch.from_numpy(each).requires_grad_() for each in (somebody.p, somebody.p_test))
-    asked = {"effort": "rank", "embeddings": True, "probabilities": False}
+    asked: dict[str, Any] = {"effort": "rank", "embeddings": True, "probabilities": False}
     usual = somebody.debug(**asked).findings.labels.ps
     told = somebody.debug(**asked, X_train=X[:900], X_test=X[900:], pred_probs=p, pred_probs_test=p_test)
     np.testing.assert_allclose(told.findings.labels.ps, usual, atol=1e-6)

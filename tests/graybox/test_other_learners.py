@@ -111,7 +111,7 @@ def test_a_hinge_of_a_sharp_corner_is_followed_to_the_fit_that_retraining_makes(
     now = np.where(task_.test.codes == 1, 1.0, -1.0)
     real = (Retrain(task_, workers=1).margins(worlds) - task_.margins(task_.learner, task_.test))[:, :, 0]
     for world, moved in zip(worlds, real, strict=True):
-        (row,) = np.flatnonzero(world != given)
+        row = int(np.flatnonzero(world != given)[0])
         weight = float(side_and_weight(machine.columns, machine.weights, world)[1][row, 0])
         np.testing.assert_allclose(now * fit.moved(row, -sides[row], weight), moved, atol=2e-3 * np.abs(real).max())
 

@@ -299,6 +299,11 @@ def test_skorch_is_fitted_if_it_is_not_and_left_as_it_was() -> None:
     again = Task.of(model, X[:60], y[:60], X[60:], y[60:], seed=3)
     assert not getattr(model, "history_", None)
     assert task.whole is not None
+    names = np.array(["no", "yes"])
+    named = Task.of(model, X[:60], names[y[:60]], X[60:], names[y[60:]], seed=3)
+    assert named.predicted.tolist() == task.predicted.tolist()
+    assert named.whole is not None
+    assert set(named.whole.fit(X[:60], names[y[:60]]).predict(X[60:])) <= set(names)
     fitted = model.fit(X[:60], y[:60])
     taken = Task.of(fitted, X[:60], y[:60], X[60:], y[60:])
     assert taken.predicted.tolist() == fitted.predict(X[60:]).tolist()

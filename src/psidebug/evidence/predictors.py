@@ -103,6 +103,17 @@ class Predictors:
         return replace(self, everyone=tuple(each for each in self.everyone if each.name not in names))
 
     @property
+    def impartial(self) -> Predictors:
+        """Those in whom neither set of labels had a part before; of a net, who look at its rows, not its activations.
+
+        Activations were made to tell training labels apart, wrong ones, too: by them it is the test labels that err.
+        """
+        if not isinstance(learners.final_step(self.task.learner), Head):
+            return self
+        blind = (TOLD, AS_THEY_CAME.format(LINEAR), AS_THEY_CAME.format(FOREST))
+        return replace(self, everyone=tuple(each for each in self.everyone if each.name in blind))
+
+    @property
     def quick(self) -> Predictors | None:
         """Those who leave training labels out at no fit of the user's learner; None if all do, or no plain ones."""
         someone = without_none(self.task)._replace(train=np.ones(len(self.task.train), dtype=bool))

@@ -52,7 +52,7 @@ def opened(
         train = _trained_by(skorched, data["X_train"])
     if skorched is not None and not getattr(skorched, "history_", None):
         timings.count_fit()
-        skorched = _seeded(lambda: clone(skorched).fit(data["X_train"], data["y_train"]), seed)
+        skorched = _seeded(lambda: clone(skorched).fit(data["X_train"], _as_numbers(data["y_train"])), seed)
     module = model if skorched is None else skorched.module_
     if train is not None and not callable(train):
         raise UnknownOption(f"train takes a function train(labels, weights) that returns a trained net, not {train!r}.")
@@ -90,9 +90,17 @@ def _trained_by(skorched: Any, X: Any) -> Train:
     def train(labels: npt.NDArray[Any], weights: Floats | None) -> Any:
         if weights is not None:
             raise ValueError("skorch takes no sample_weight; give train=")
-        return clone(skorched).fit(X, labels)
+        return clone(skorched).fit(X, _as_numbers(labels))
 
     return train
+
+
+def _as_numbers(labels: Any) -> Any:
+    """Labels as skorch takes them: texts by their place in sorted order, which is that of the net's scores."""
+    values, places = compressed(labels, name="y_train")
+    if not values or not all(isinstance(value, str) for value in values):
+        return labels
+    return np.argsort(np.argsort(np.array(values)))[places].astype(np.int64)
 
 
 def _seeded(fit: Any, seed: int) -> Any:

@@ -60,7 +60,7 @@ def evaluating(module: Any) -> Iterator[None]:
 
 def outputs_of(answer: Any) -> Any:
     """Scores (rows, K) in what a net returns: a tensor, ``logits`` as of Hugging Face, or the first of several."""
-    said = answer.get("logits") if isinstance(answer, Mapping) else getattr(answer, "logits", answer)
+    said: Any = answer.get("logits") if isinstance(answer, Mapping) else getattr(answer, "logits", answer)
     said = said[0] if isinstance(said, tuple | list) and said else said
     if not hasattr(said, "ndim"):
         raise UnsupportedLearner(
