@@ -106,7 +106,8 @@ def finding_lines(task: NetTask, kind: str, seed: int) -> Iterator[Line]:
     net, area = task.trained(given, seed)
     trained = time.process_time() - begun
     begun = time.process_time()
-    found = psidebug.debug(net, task.X_train, given, task.X_test, task.y_test, causes="labels", rng=seed)
+    asked, train, test = task.shown(net)
+    found = psidebug.debug(asked, train, given, test, task.y_test, causes="labels", rng=seed)
     spent = time.process_time() - begun
     scores: dict[str, tuple[Floats, float]] = {
         "Psi": (found.findings.labels.p_wrong, spent),

@@ -140,3 +140,26 @@ def test_a_net_that_has_learned_wrong_labels_does_not_accuse_the_test_labels(wro
                 steps.step()
     found = psidebug.debug(net, X[:300], y, X[300:], y_test)
     assert found.cause == {"train": "training_labels", "test": "test_labels"}[wrong]
+
+
+class Words(nn.Module):
+    """A net of texts that looks at the number of their letters, which says little."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.head = nn.Linear(2, 2)
+
+    def forward(self, texts: list[str]) -> torch.Tensor:
+        scores: torch.Tensor = self.head(torch.tensor([[len(text) % 3, len(text) % 5] for text in texts]).float())
+        return scores
+
+
+def test_of_a_net_of_texts_a_plain_learner_of_their_words_is_heard() -> None:
+    rng = np.random.default_rng(0)
+    right = rng.integers(2, size=360)
+    likely = np.array([[4, 1, 2, 2, 2], [1, 4, 2, 2, 2]]) / 11
+    texts = [" ".join(rng.choice(["good", "bad", "plot", "film", "actor"], 12, p=likely[each])) for each in right]
+    wrong = rng.random(240) < 0.1
+    given = np.where(wrong, 1 - right[:240], right[:240])
+    found = psidebug.debug(Words(), texts[:240], given, texts[240:], right[240:], causes="labels")
+    assert average_precision_score(wrong, found.findings.labels.p_wrong) > 0.6
