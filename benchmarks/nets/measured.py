@@ -16,7 +16,6 @@ from benchmarks.nets.line import Line
 from benchmarks.nets.tasks import Codes, Floats, NetTask
 from psidebug.graybox.neural import AllLayers, LastLayer, Several
 from psidebug.margins import log_losses, rival_probabilities
-from psidebug.task.nets import scores_of
 from psidebug.task.task import Task
 
 MOVED = 60
@@ -87,7 +86,7 @@ def _losses(task: NetTask, scores: Floats) -> Floats:
 def _plain_gradient(task: Task, worlds: Codes) -> Floats:
     """One step against the gradient of the last layer, to first order: the Newton step without its Hessian."""
     A, B = (np.column_stack([each, np.ones(len(each))]) for each in (task.seen.train, task.seen.test))
-    own, eye = scores_of(task.learner.steps[0][1].layer, task.seen.test), np.eye(task.encoding.size)
+    own, eye = task.learner.steps[0][1].scores(task.test.features), np.eye(task.encoding.size)
     slopes = np.exp(log_softmax(own, axis=1)) - eye[task.test.codes]
     return np.stack([((B @ (A.T @ (eye[world] - eye[task.train.codes]))) * slopes).sum(axis=1) for world in worlds])
 
@@ -107,7 +106,8 @@ def finding_lines(task: NetTask, kind: str, seed: int) -> Iterator[Line]:
     net, area = task.trained(given, seed)
     trained = time.process_time() - begun
     begun = time.process_time()
-    found = psidebug.debug(net, task.X_train, given, task.X_test, task.y_test, causes="labels", rng=seed)
+    asked, train, test = task.shown(net)
+    found = psidebug.debug(asked, train, given, test, task.y_test, causes="labels", rng=seed)
     spent = time.process_time() - begun
     scores: dict[str, tuple[Floats, float]] = {
         "Psi": (found.findings.labels.p_wrong, spent),
@@ -143,8 +143,8 @@ def _outvoted(rows: Floats, given: Codes) -> Floats:
 
 def _influence(task: Task) -> Floats:
     """What taking the label's own gradient of the last layer away would take off the test loss, to first order."""
-    layer, eye = task.learner.steps[0][1].layer, np.eye(task.encoding.size)
+    net, eye = task.learner.steps[0][1], np.eye(task.encoding.size)
     A, B = task.seen.train, task.seen.test
-    slopes = np.exp(log_softmax(scores_of(layer, B), axis=1)) - eye[task.test.codes]
-    own = np.exp(log_softmax(scores_of(layer, A), axis=1)) - eye[task.train.codes]
+    slopes = np.exp(log_softmax(net.scores(task.test.features), axis=1)) - eye[task.test.codes]
+    own = np.exp(log_softmax(net.scores(task.train.features), axis=1)) - eye[task.train.codes]
     return np.asarray(-(own * (A @ (B.T @ slopes))).sum(axis=1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,11 +41,19 @@ class NetTask:
     slices: npt.NDArray[np.bool_]
     """Training rows in which the labels of some classes may be wrong."""
     epochs: int = EPOCHS
+    texts: npt.NDArray[Any] | None = None
+    """Of training rows, then of test rows: what Psi gets in place of X."""
 
     @property
     def classes(self) -> int:
         """K."""
         return int(self.truth.max()) + 1
+
+    def shown(self, net: nn.Module) -> tuple[nn.Module, Any, Any]:
+        """A net, and the training and test rows that it takes, as somebody has them who asks Psi."""
+        if self.texts is None:
+            return net, self.X_train, self.X_test
+        return OfTexts(net), self.texts[: len(self.truth)], self.texts[len(self.truth) :]
 
     def given(self, kind: str, seed: int) -> Codes:
         """Training labels, some of them wrong: a tenth at random, or all of some classes in the slice."""
@@ -111,9 +119,22 @@ class NetTask:
                 return np.asarray(asked(own).double().numpy())
 
 
+class OfTexts(nn.Module):
+    """A net that counts the words of texts before it looks at them."""
+
+    def __init__(self, net: nn.Module) -> None:
+        super().__init__()
+        self.net = net
+
+    def forward(self, texts: list[str]) -> torch.Tensor:
+        """Scores of the texts."""
+        scores: torch.Tensor = self.net(torch.from_numpy(_hashed(texts)))
+        return scores
+
+
 def task_of(name: str, seed: int) -> NetTask:
     """The task of this name, split by the seed."""
-    X, y, made, sizes, *epochs = _LOADERS[name]()
+    X, y, made, sizes, *more = _LOADERS[name]()
     order = np.random.default_rng(seed).permutation(len(y))[: sum(sizes)]
     train, test = order[: sizes[0]], order[sizes[0] :]
     ink = X[train].reshape(len(train), -1).mean(axis=1)  # dark pictures, long texts
@@ -121,7 +142,8 @@ def task_of(name: str, seed: int) -> NetTask:
     for each in np.unique(y):
         own = y[train] == each
         inside[own] = ink[own] > np.median(ink[own])
-    return NetTask(name, X[train], y[train], X[test], y[test], made, inside, *epochs)
+    task = NetTask(name, X[train], y[train], X[test], y[test], made, inside, *more)
+    return replace(task, texts=_review_texts()[0][order]) if name == AS_TEXTS else task
 
 
 def _mnist() -> tuple[Any, ...]:
@@ -156,19 +178,29 @@ def _convolutions(stride: int, flat: int, classes: int, width: int = 8) -> nn.Mo
 
 
 def _reviews() -> tuple[Any, ...]:
+    texts, y = _review_texts()
+    return _hashed(texts), np.unique(y, return_inverse=True)[1].astype(np.intp), _words, (1_200, 400)
+
+
+def _review_texts() -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     drawn = BENCHMARKS["sentiment"](0)
-    texts = [*drawn.X_train, *drawn.X_test]
-    y = np.concatenate([drawn.clean, drawn.y_test])
+    return np.array([*drawn.X_train, *drawn.X_test], dtype=object), np.concatenate([drawn.clean, drawn.y_test])
+
+
+def _hashed(texts: Any) -> npt.NDArray[np.float32]:
     counts = HashingVectorizer(n_features=1_024, alternate_sign=False, norm=None, stop_words="english")
-    X = np.log1p(counts.transform(texts).toarray()).astype(np.float32)
-    return X, np.unique(y, return_inverse=True)[1].astype(np.intp), _words, (1_200, 400)
+    return np.asarray(np.log1p(counts.transform(texts).toarray()), dtype=np.float32)
 
 
 def _words() -> nn.Module:
     return nn.Sequential(nn.Linear(1_024, 32), nn.ReLU(), nn.Dropout(0.3), nn.Linear(32, 2))
 
 
-_LOADERS: dict[str, Callable[[], tuple[Any, ...]]] = {"mnist": _mnist, "digits": _digits, "reviews": _reviews}
+AS_TEXTS = "reviews as texts"
+"""The same rows and net as "reviews"; Psi gets the texts, and the net counts their words."""
+_LOADERS: dict[str, Callable[[], tuple[Any, ...]]] = {
+    "mnist": _mnist, "digits": _digits, "reviews": _reviews, AS_TEXTS: _reviews
+}  # fmt: skip
 TASKS = tuple(_LOADERS)
 _LOADERS["mnist, retrained"] = _retrained_mnist
 FIDELITY = "mnist, retrained"

@@ -7,15 +7,19 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import polars as pl
 import pytest
+import scipy.sparse as sp
+import torch
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_predict
 
 import psidebug as psi
 from psidebug.changes import Drop, Join
 from psidebug.diagnosis import some_rows
-from psidebug.errors import InvalidProbabilities, NotAClassifier, ShapeMismatch
+from psidebug.errors import InvalidProbabilities, NotAClassifier, ShapeMismatch, UnsupportedFeatures
 from psidebug.evidence.held_out import Folds, Without
 from psidebug.evidence.one_predictor import Told
 from psidebug.task.task import Task
@@ -161,3 +165,47 @@ def test_nothing_at_all_is_refused(somebody: Somebody) -> None:
         somebody.debug(embeddings=False, probabilities=False)
     with pytest.raises(ShapeMismatch, match="go together"):
         somebody.debug(embeddings=False, probabilities=True, X_train=somebody.X[:900])
+
+
+def test_embeddings_and_probabilities_may_be_tensors_or_sparse(somebody: Somebody) -> None:
+    """As a net gives them: with a gradient, in half precision; and as a vectorizer does."""
+    X = torch.from_numpy(somebody.X).requires_grad_()
+    p, p_test = (torch.from_numpy(each).requires_grad_() for each in (somebody.p, somebody.p_test))
+    asked: dict[str, Any] = {"effort": "rank", "embeddings": True, "probabilities": False}
+    usual = somebody.debug(**asked).findings.labels.ps
+    told = somebody.debug(**asked, X_train=X[:900], X_test=X[900:], pred_probs=p, pred_probs_test=p_test)
+    np.testing.assert_allclose(told.findings.labels.ps, usual, atol=1e-6)
+    half = somebody.debug(**asked, X_train=X[:900].to(torch.bfloat16), X_test=X[900:].to(torch.bfloat16))
+    assert np.abs(half.findings.labels.ps - usual).mean() < 0.02
+    sparse = somebody.debug(**asked, X_train=sp.csr_array(somebody.X[:900]), X_test=sp.csr_array(somebody.X[900:]))
+    assert np.abs(sparse.findings.labels.ps - usual).mean() < 0.1
+
+
+def test_columns_of_probabilities_may_be_named_by_numbers(somebody: Somebody) -> None:
+    codes = {"y_train": np.unique(somebody.given, return_inverse=True)[1], "effort": "rank"}
+    codes["y_test"] = np.unique(somebody.right[900:], return_inverse=True)[1]
+    order = [2, 0, 1]
+    named = {
+        name: pd.DataFrame(p[:, order], columns=order)
+        for name, p in (("pred_probs", somebody.p), ("pred_probs_test", somebody.p_test))
+    }
+    opinion = somebody.debug(embeddings=True, probabilities=False, **codes, **named).data.opinion
+    assert opinion is not None
+    np.testing.assert_allclose(np.exp(opinion.train), somebody.p, atol=1e-6)
+
+
+def test_probabilities_of_rows_that_the_model_was_trained_on_are_refused(somebody: Somebody) -> None:
+    """A forest says all of its own labels, and nearly all test labels: how sure it is gives it away."""
+    X = np.column_stack([somebody.X, 4.0 * np.eye(3)[np.unique(somebody.right, return_inverse=True)[1]]])
+    forest = RandomForestClassifier(random_state=0).fit(X[:900], somebody.given)
+    p, p_test = forest.predict_proba(X[:900]), forest.predict_proba(X[900:])
+    assert (NAMES[p_test.argmax(axis=1)] == somebody.right[900:]).mean() > 0.97
+    with pytest.raises(InvalidProbabilities, match="has seen the labels"):
+        somebody.debug(embeddings=True, probabilities=False, pred_probs=p, pred_probs_test=p_test)
+
+
+def test_texts_are_no_embeddings(somebody: Somebody) -> None:
+    with pytest.raises(UnsupportedFeatures, match="X_train holds texts, and there is no model"):
+        somebody.debug(
+            embeddings=True, probabilities=False, X_train=list(somebody.given), X_test=list(NAMES[[0] * 300])
+        )

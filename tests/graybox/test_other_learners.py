@@ -14,6 +14,7 @@ from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.ensemble import BaggingClassifier
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression, RidgeClassifier, RidgeClassifierCV, SGDClassifier
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.naive_bayes import BernoulliNB, ComplementNB, GaussianNB, MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
@@ -24,6 +25,8 @@ from sklearn.svm import SVC, LinearSVC
 from psidebug.errors import LearnerMismatch, UnsupportedLearner
 from psidebug.graybox.choose import graybox_for
 from psidebug.graybox.margin import MarginBox
+from psidebug.graybox.margin.following import Followed
+from psidebug.graybox.margin.reading import machine_of, side_and_weight
 from psidebug.graybox.retrain import Retrain
 from psidebug.margins import loss_weights
 from psidebug.task.task import Task
@@ -69,7 +72,9 @@ DETERMINISTIC: dict[str, tuple[Any, str, float]] = {
     "ridge of the best alpha": (RidgeClassifierCV(alphas=np.array([1.0])), "margin", 0.999),
     "ridge with class weights": (RidgeClassifier(class_weight={0: 1.0, 1: 3.0}), "margin", 0.999),
     "linear support vectors": (LinearSVC(dual=False, tol=1e-8, max_iter=100_000), "margin", 0.85),
-    "support vectors": (SVC(tol=1e-8), "margin", 0.8),
+    "linear hinge": (LinearSVC(loss="hinge", C=0.1, tol=1e-8, max_iter=1_000_000), "margin", 0.8),
+    "support vectors": (SVC(tol=1e-8), "margin", 0.85),
+    "support vectors, linear": (SVC(kernel="linear", C=0.1, tol=1e-8), "margin", 0.75),
     "neighbours": (KNeighborsClassifier(), "neighbours", 0.999),
     "neighbours by distance": (KNeighborsClassifier(weights="distance"), "neighbours", 0.999),
     "Gaussian Bayes": (GaussianNB(), "naive_bayes", 0.995),
@@ -84,6 +89,58 @@ def test_single_flips_follow_retraining(learner: str, name: str) -> None:
     task_ = task(model, name)
     assert graybox_for(task_).name == box
     assert agreement(task_) >= least
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        SVC(tol=1e-10),
+        SVC(kernel="linear", C=0.1, tol=1e-10, class_weight={0: 1.0, 1: 3.0}),
+        LinearSVC(loss="hinge", C=0.1, tol=1e-10, max_iter=1_000_000, intercept_scaling=2.0),
+        LinearSVC(loss="hinge", C=0.1, tol=1e-10, max_iter=1_000_000, fit_intercept=False),
+    ],
+)
+def test_a_hinge_of_a_sharp_corner_is_followed_to_the_fit_that_retraining_makes(model: Any) -> None:
+    weights = np.random.default_rng(2).uniform(0.5, 2.0, 300)
+    task_ = task(model, sample_weight=weights)
+    machine, worlds = machine_of(task_.learner, task_), flips(task_, 12)
+    assert machine.kernels is not None
+    given = task_.train.codes
+    sides, most = (each[:, 0] for each in side_and_weight(machine.columns, machine.weights, given))
+    fit = Followed(machine.kernels, sides, most, corner=1e-5)
+    now = np.where(task_.test.codes == 1, 1.0, -1.0)
+    real = (Retrain(task_, workers=1).margins(worlds) - task_.margins(task_.learner, task_.test))[:, :, 0]
+    for world, moved in zip(worlds, real, strict=True):
+        row = int(np.flatnonzero(world != given)[0])
+        weight = float(side_and_weight(machine.columns, machine.weights, world)[1][row, 0])
+        np.testing.assert_allclose(now * fit.moved(row, -sides[row], weight), moved, atol=2e-3 * np.abs(real).max())
+
+
+@pytest.mark.parametrize("kernel", ["given by a function", "precomputed"])
+def test_support_vectors_by_a_kernel_of_the_users_own(kernel: str) -> None:
+    X, y = rows("digits")
+    X = StandardScaler().fit_transform(X)
+    among = [(np.exp(-((part[:, None] - X[None, :300]) ** 2).sum(axis=2) / 64)) for part in (X[:300], X[300:])]
+    usual = Task.of(SVC(gamma=1 / 64, tol=1e-8), X[:300], y[:300], X[300:], y[300:])
+    if kernel == "precomputed":
+        own = Task.of(SVC(kernel="precomputed", tol=1e-8), among[0], y[:300], among[1], y[300:])
+    else:
+        made = SVC(kernel=lambda a, b: rbf_kernel(a, b, gamma=1 / 64), tol=1e-8)
+        own = Task.of(made, X[:300], y[:300], X[300:], y[300:])
+    worlds = flips(usual, 5)
+    assert graybox_for(own).name == "margin"
+    np.testing.assert_allclose(graybox_for(own).margins(worlds), graybox_for(usual).margins(worlds), atol=1e-6)
+    other = Task.of(own.learner, own.train.features, np.roll(y[:300], 1), own.test.features, y[300:])
+    assert graybox_for(other).name == "surrogate"
+
+
+def test_more_labels_than_a_path_each_is_worth_have_a_force_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    task_ = task(SVC(tol=1e-8), "digits")
+    worlds = flips(task_, 20)
+    followed = MarginBox(task_).margins(worlds)
+    monkeypatch.setattr("psidebug.graybox.margin.box.MOST_WORK", 0.0)
+    by_force = MarginBox(task_).margins(worlds)
+    assert 0.8 < spearmanr(followed.ravel(), by_force.ravel()).statistic < 1.0
 
 
 @pytest.mark.parametrize("prior", ["counted", "given", "uniform"])

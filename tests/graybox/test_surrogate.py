@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 import xgboost
+from catboost import CatBoostClassifier
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import ExtraTreesClassifier, GradientBoostingClassifier, StackingClassifier
@@ -19,7 +20,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, RadiusNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OrdinalEncoder, StandardScaler
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 import psidebug
@@ -169,23 +170,43 @@ def test_a_model_that_has_apply_but_no_leaves_gives_its_features() -> None:
     assert measured.trustworthy, str(measured)
 
 
-def test_features_that_are_no_numbers_are_refused_by_name(planted: Planted) -> None:
-    frame = pd.DataFrame({"size": planted.X_train[:, 0], "make": np.where(planted.X_train[:, 1] > 0, "audi", "fiat")})
-    test = pd.DataFrame({"size": planted.X_test[:, 0], "make": np.where(planted.X_test[:, 1] > 0, "audi", "fiat")})
+@pytest.mark.parametrize("kept", [["size", "make"], ["make"]])
+def test_a_learner_that_codes_categories_by_itself_has_a_stand_in(planted: Planted, kept: list[str]) -> None:
+    def made(X: Any) -> pd.DataFrame:
+        frame = pd.DataFrame({"size": X[:, 0], "make": np.where(X[:, 1] > 0, "audi", "fiat")})
+        frame.loc[frame.index[::7], "size"] = np.nan
+        frame.loc[frame.index[::9], "make"] = None
+        return frame[kept].assign(nothing=np.nan)
 
     def coded(X: pd.DataFrame) -> Any:
-        return X.assign(make=(X["make"] == "audi").astype(float)).to_numpy()
+        numbers = X[["size"]].fillna(0.0).to_numpy() if "size" in X else np.zeros((len(X), 0))
+        return np.column_stack([numbers, X["make"] == "audi", X["make"].isna()]).astype(float)
 
-    with pytest.raises(UnsupportedLearner, match=r"Forgiving: column 'make' .* is not numeric.*Pipeline.*retrain"):
-        psidebug.debug(Forgiving(coded), frame, planted.y_train, test, planted.y_test)
-    encoded = make_pipeline(OrdinalEncoder(), KNeighborsClassifier(5))
-    Surrogate(Task.of(encoded, frame, planted.y_train, test, planted.y_test))
+    task = Task.of(Forgiving(coded), made(planted.X_train), planted.y_train, made(planted.X_test), planted.y_test)
+    by_hand = Task.of(
+        GaussianNB(), coded(task.train.features), planted.y_train, coded(task.test.features), planted.y_test
+    )
+    worlds = np.tile(task.train.codes, (20, 1))
+    worlds[np.arange(20), np.arange(20)] ^= 1
+    said, numeric = (Surrogate(each).margins(worlds) - Surrogate(each).actual for each in (task, by_hand))
+    assert np.corrcoef(said.ravel(), numeric.ravel())[0, 1] > 0.8
 
 
-def test_missing_values_and_texts_are_refused(planted: Planted) -> None:
-    holes = np.where(planted.X_train > 3, np.nan, planted.X_train)
-    with pytest.raises(UnsupportedLearner, match=r"Forgiving: .* missing or infinite values"):
-        psidebug.debug(Forgiving(np.nan_to_num), holes, planted.y_train, planted.X_test, planted.y_test)
+def test_catboost_that_codes_categories_by_the_labels_has_a_stand_in(planted: Planted) -> None:
+    def made(X: Any) -> pd.DataFrame:
+        return pd.DataFrame({"size": X[:, 0], "make": np.array(list("abcd"))[np.digitize(X[:, 1], [-1, 0, 1])]})
+
+    model = CatBoostClassifier(iterations=10, depth=3, cat_features=["make"], allow_writing_files=False, verbose=0)
+    task = Task.of(model, made(planted.X_train), planted.y_train, made(planted.X_test), planted.y_test)
+    box = graybox_for(task)
+    assert box.name == "surrogate"
+    assert "which it codes by the labels" in box.notes[0]  # type: ignore[attr-defined]
+
+
+def test_infinite_values_and_texts_are_refused(planted: Planted) -> None:
+    odd = np.where(planted.X_train > 3, np.inf, planted.X_train)
+    with pytest.raises(UnsupportedLearner, match=r"Forgiving: .* infinite values"):
+        Surrogate(Task.of(Forgiving(np.tanh), odd, planted.y_train, planted.X_test, planted.y_test))
 
     def lengths(texts: Any) -> Any:
         return np.array([[len(text)] for text in texts])

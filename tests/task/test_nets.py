@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -25,7 +26,7 @@ from psidebug.errors import (
 from psidebug.graybox.logistic.design import DesignMatrix
 from psidebug.graybox.logistic.objective import Quadratic
 from psidebug.graybox.logistic.reading import objective_of
-from psidebug.graybox.neural import LastLayer
+from psidebug.graybox.neural import AllLayers, LastLayer
 from psidebug.graybox.neural.gradients import SketchedGradients
 from psidebug.task.learner import final_step, scores
 from psidebug.task.nets import evidence_ridge
@@ -41,6 +42,17 @@ def digits() -> Digits:
 @pytest.fixture(scope="module")
 def net(digits: Digits) -> nn.Module:
     return digits.net()
+
+
+class Answering(nn.Module):
+    """A net that makes something of its scores."""
+
+    def __init__(self, made: Callable[[torch.Tensor], Any]) -> None:
+        super().__init__()
+        self.layers, self.made = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)), made
+
+    def forward(self, x: torch.Tensor) -> Any:
+        return self.made(self.layers(x))
 
 
 def own_scores(net: nn.Module, X: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
@@ -226,6 +238,37 @@ def test_one_score_is_that_of_the_second_class(digits: Digits) -> None:
     assert task.predicted.tolist() == (own_scores(net, digits.X_test)[:, 0] > 0).astype(int).tolist()
 
 
+def test_scores_may_come_in_a_dict(digits: Digits) -> None:
+    net = Answering(lambda scores: {"loss": None, "logits": scores})
+    task = Task.of(net, digits.X_train, digits.y_train, digits.X_test, digits.y_test)
+    assert task.predicted.tolist() == own_scores(net.layers, digits.X_test).argmax(axis=1).tolist()
+
+
+def test_a_net_that_fails_at_a_later_row_says_so(digits: Digits) -> None:
+    ids = np.zeros((300, 64), dtype=np.int64)
+    ids[-1, 0] = 7
+    net = nn.Sequential(nn.Embedding(3, 4), nn.Flatten(), nn.Linear(256, 10))
+    with pytest.raises(LearnerFailed, match="could not take rows of shape 64: index out of range"):
+        Task.of(net, ids[: len(digits.y_train)], digits.y_train, ids[-len(digits.y_test) :], digits.y_test)
+
+
+@pytest.mark.parametrize("classes", [[0, 1], [2, 5, 7]])
+def test_scores_that_no_label_names_are_left_out(digits: Digits, net: nn.Module, classes: list[int]) -> None:
+    train, test = np.isin(digits.y_train, classes), np.isin(digits.y_test, classes)
+    rows = digits.X_train[train], digits.y_train[train], digits.X_test[test], digits.y_test[test]
+    task = Task.of(net, *rows, train=lambda labels, weights: net)
+    said = own_scores(net, rows[2])[:, classes].argmax(axis=1)
+    assert task.predicted.tolist() == said.tolist()
+    assert task.encoding.classes == tuple(classes)
+    assert task.whole is not None
+    whole = task.whole.fit(task.train.features, rows[1])
+    assert whole.predict(task.test.features).tolist() == np.array(classes)[said].tolist()
+    moved = np.roll(task.train.codes, 1)[None]
+    kept = LastLayer(task).margins(moved)
+    assert kept.shape == (1, len(rows[3]), len(classes) - 1)
+    assert AllLayers(task, projections=64).margins(moved).shape == kept.shape
+
+
 @pytest.mark.parametrize(
     ("wrong", "error", "says"),
     [
@@ -233,6 +276,8 @@ def test_one_score_is_that_of_the_second_class(digits: Digits) -> None:
         ({"model": nn.Sequential(nn.Linear(8, 10), nn.ReLU(), nn.Flatten())}, UnsupportedLearner, "last torch.nn.Lin"),
         ({"model": nn.Sequential(nn.Flatten(), nn.Linear(64, 4))}, LearnerMismatch, "4 scores"),
         ({"model": nn.Linear(63, 10)}, LearnerFailed, "could not take rows"),
+        ({"model": nn.Sequential(Answering(lambda scores: {"probs": scores}))}, UnsupportedLearner, "returns a dict"),
+        ({"model": Answering(lambda scores: scores * float("nan"))}, LearnerFailed, "NaN or infinite scores"),
         ({"train": 3}, UnknownOption, "train takes a function"),
         ({"fits": -1}, UnknownOption, "fits takes a whole number"),
     ],
@@ -254,6 +299,11 @@ def test_skorch_is_fitted_if_it_is_not_and_left_as_it_was() -> None:
     again = Task.of(model, X[:60], y[:60], X[60:], y[60:], seed=3)
     assert not getattr(model, "history_", None)
     assert task.whole is not None
+    names = np.array(["no", "yes"])
+    named = Task.of(model, X[:60], names[y[:60]], X[60:], names[y[60:]], seed=3)
+    assert named.predicted.tolist() == task.predicted.tolist()
+    assert named.whole is not None
+    assert set(named.whole.fit(X[:60], names[y[:60]]).predict(X[60:])) <= set(names)
     fitted = model.fit(X[:60], y[:60])
     taken = Task.of(fitted, X[:60], y[:60], X[60:], y[60:])
     assert taken.predicted.tolist() == fitted.predict(X[60:]).tolist()

@@ -173,14 +173,17 @@ def _either_set(
     if training_only or contest.stated is not None or not odd:
         return tuple(hypotheses), None, False
     tick("test labels", 0, 1)
-    mirror = mirrored(task)
-    if not enough_evidence(mirror):
+    mirror, judges = mirrored(task), everyone.impartial
+    if not enough_evidence(mirror) or not judges.everyone:
         return tuple(hypotheses), None, False
-    exchanged = Contest.of(mirror, everyone.of_mirrored(mirror))
+    exchanged = Contest.of(mirror, judges.of_mirrored(mirror))
     of_test = compared(exchanged, None, tick)[0]
     if not accused and (of_test.follow or 0.0) > policy.MAJORITY:
         return tuple(hypotheses), None, False  # nearly all follow the look of their rows: another rule, and no errors
-    if of_test.surplus < policy.LEAST_OF_TEST or (accused and _training_rather(everyone, hypotheses[0], of_test)):
+    if of_test.surplus < policy.LEAST_OF_TEST:
+        return tuple(hypotheses), None, False
+    by_judges = hypotheses[0] if judges is everyone else compared(Contest.of(task, judges, None), None, tick)[0]
+    if accused and _training_rather(judges, by_judges, of_test):
         return tuple(hypotheses), None, False
     vetoed = accused and _gain_on_validation(task, trainer, hypotheses[0]) < 0
     of_test = with_repaired_labels(exchanged, of_test)

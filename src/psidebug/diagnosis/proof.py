@@ -40,6 +40,7 @@ class Prover:
         self._test = _Model(actual.test)
         self._validation = None if actual.validation is None else _Model(actual.validation)
         self.notes: tuple[str, ...] = ()
+        self._spent = self._net_failed = False
         differ = float((predicted_by(actual.test, task.test.codes) != task.predicted).mean())
         if task.fitted_by_user and differ > policy.REPRODUCED:
             why = "it was fitted on other data, with options that fit(X, y) does not have, or by chance"
@@ -57,10 +58,12 @@ class Prover:
 
     @property
     def trains(self) -> str:
-        """What is trained: the learner, a stand-in for one that was not given, or the head of a net."""
+        """What is trained: the learner, a stand-in for one that was not given, or of a net the head."""
         if is_head(self.task.learner):
             return "stand-in"
-        return "head" if isinstance(final_step(self.task.learner), Head) else "learner"
+        if isinstance(final_step(self.task.learner), Head):
+            return "untrained" if self._net_failed else "head"
+        return "learner"
 
     @cached_property
     def of_whole_net(self) -> Prover | None:
@@ -70,14 +73,20 @@ class Prover:
 
         def within_budget(fits: int) -> None:
             if fits >= net.most_fits:
+                self._spent = True
                 raise LearnerFailed(f"the net was trained {fits} times, which is what fits allows.")
 
         task = replace(self.task, learner=net, whole=None)
         try:
             return Prover(task, Trainer(task, before_fit=within_budget))
         except LearnerFailed as error:
-            self.notes += (f"the net was not retrained, only its head: {error}",)
+            self.net_failed(error)
             return None
+
+    def net_failed(self, error: LearnerFailed) -> None:
+        """Say why not all layers are retrained; that the budget is spent is no failure."""
+        self._net_failed = not self._spent
+        self.notes += (f"the net was not retrained, only its head: {error}",)
 
     def verify(self, change: Change) -> Verification:
         """Retrain after this change and measure; trained once however often it is asked."""

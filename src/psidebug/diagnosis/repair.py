@@ -84,11 +84,12 @@ def retrained(
 
 def _judged(prover: Prover, correction: Correction) -> Correction:
     """By the learner that was retrained; of a net, what the head proves is left to all layers, if these can be."""
-    correction = replace(correction, trained=prover.trains)
     if correction.proved and (whole := prover.of_whole_net) is not None:
-        with suppress(LearnerFailed):  # the budget is spent: it is proved for the head
+        try:
             return replace(correction, verified=whole.verify(correction.change), trained="net")
-    return correction
+        except LearnerFailed as error:  # it is proved for the head
+            prover.net_failed(error)
+    return replace(correction, trained=prover.trains)
 
 
 def told(task: Task, hypothesis: Hypothesis, *, kind: str = "") -> str:

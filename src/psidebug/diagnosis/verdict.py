@@ -33,6 +33,7 @@ PROVED = {
     "stand-in": f"by retraining, {OF_HEAD}",
     "net": "by retraining the net",
     "head": "for the head, the net's last layer; the others were not retrained",
+    "untrained": "for the head, the net's last layer; training the net failed, the notes say how",
 }
 """By what was trained."""
 UNMEASURED = "its fidelity was not measured"

@@ -176,7 +176,7 @@ class VerifiedCorrection:
     """How many of the corrected labels are in the rows that the explanation names; None for scattered errors."""
     trained: str = "learner"
     """What retraining trained: the ``"learner"``, a ``"stand-in"`` where none was given, or of a neural net its
-    ``"head"`` alone, or the whole ``"net"``."""
+    ``"head"`` alone (``"untrained"`` if all layers were tried, and failed), or the whole ``"net"``."""
 
     def __repr__(self) -> str:
         return f"{self.explanation}\n{self.verified!r}"

@@ -21,28 +21,30 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.stats import spearmanr
+from sklearn.impute import SimpleImputer
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression
-from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, OneHotEncoder, StandardScaler
 
 from psidebug.errors import UnsupportedLearner
 from psidebug.graybox.logistic import LogisticBox
 from psidebug.graybox.protocol import Floats, Worlds
 from psidebug.task import learner as learners
+from psidebug.task.columns import Column, columns
 from psidebug.task.data import LabelledSet
 from psidebug.task.final_features import FinalFeatures
-from psidebug.task.tables import Table, is_frame
 from psidebug.task.task import Task
 from psidebug.training.trainer import Trainer
 
 KERNEL_COLUMNS = 300
 KERNEL_ROWS = 100_000
 """Beyond this many rows the kernel's columns, 8 · 300 bytes a row, are not worth their memory."""
+MOST_VALUES = 50
+"""Of a column of categories; the less frequent ones are one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +95,7 @@ class Surrogate:
 def embeddings(task: Task) -> Iterator[Embedding]:
     """Leaves, if the final estimator has them; else its features and, where they are dense and few, their kernel.
 
-    Raises :class:`UnsupportedLearner` if what reaches the final estimator is not all numbers.
+    Raises :class:`UnsupportedLearner` if what reaches the final estimator are texts.
     """
     model = learners.final_step(task.learner)
     leaves = _leaves(model, task.seen)
@@ -101,7 +103,7 @@ def embeddings(task: Task) -> Iterator[Embedding]:
         encoder = OneHotEncoder(handle_unknown="ignore").fit(leaves[0])
         yield _of_unit_length("its leaves", encoder.transform(leaves[0]), encoder.transform(leaves[1]))
         return
-    numbers = [_numbers(table, type(model).__name__) for table in (task.seen.train, task.seen.test)]
+    numbers = _numbers(task.seen, type(model).__name__)
     sparse = sp.issparse(numbers[0])
     scaler = (MaxAbsScaler() if sparse else StandardScaler()).fit(numbers[0])
     features = _of_unit_length("its features", scaler.transform(numbers[0]), scaler.transform(numbers[1]))
@@ -149,26 +151,49 @@ def _agreement(stand_in: Floats, own: Floats) -> float:
     return float(spearmanr(stand_in, own, axis=None).statistic)
 
 
-def _numbers(table: Table, learner: str) -> Any:
-    """A numeric matrix without missing values, or a refusal."""
-    if is_frame(table):
-        frame = nw.from_native(table, eager_only=True)
-        odd = [name for name, kind in frame.schema.items() if not (kind.is_numeric() or kind == nw.Boolean)]
-        if odd:
-            raise _refusal(learner, f"column {odd[0]!r} of the features that reach it is not numeric")
-        table = frame.to_numpy()
-    if sp.issparse(table):
-        values = table.data
+def _numbers(seen: FinalFeatures, learner: str) -> tuple[Any, Any]:
+    """Training and test rows as numeric matrices, or a refusal of texts and infinite numbers.
+
+    What is missing is the mean of its column. Columns of categories make a sparse matrix: a column for each frequent
+    value, beside the standardised numbers.
+    """
+    tables = seen.train, seen.test
+    if any(len(table.shape) != 2 for table in tables):
+        raise _refusal(learner, "the features that reach it are not numeric")
+    if any(sp.issparse(table) for table in tables):
+        own = others = []
+        matrices, numeric = [sp.csr_matrix(table) for table in tables], [True]
     else:
-        try:
-            table = values = np.asarray(table, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise _refusal(learner, "the features that reach it are not numeric") from None
-        if table.ndim != 2:
-            raise _refusal(learner, "the features that reach it are no table")
-    if not np.isfinite(values).all():
-        raise _refusal(learner, "the features that reach it have missing or infinite values")
-    return table
+        own, others = (columns(table) for table in tables)
+        numeric = [one.values.dtype.kind in "fiub" for one in own]
+        matrices = [
+            _of_numbers(part, numeric, table.shape[0]) for part, table in zip((own, others), tables, strict=True)
+        ]
+    if any(np.isinf(each.data if sp.issparse(each) else each).any() for each in matrices):
+        raise _refusal(learner, "the features that reach it have infinite values")
+    if any(numeric):
+        filled = SimpleImputer(keep_empty_features=True).fit(matrices[0])
+        matrices = [filled.transform(each) for each in matrices]
+    if all(numeric):
+        return matrices[0], matrices[1]
+    texts = [_of_texts(part, numeric) for part in (own, others)]
+    coder = OneHotEncoder(handle_unknown="infrequent_if_exist", max_categories=MOST_VALUES).fit(texts[0])
+    scaler = StandardScaler().fit(matrices[0]) if any(numeric) else FunctionTransformer()
+    train, test = (
+        sp.csr_matrix(sp.hstack([scaler.transform(each), coder.transform(text)]))
+        for each, text in zip(matrices, texts, strict=True)
+    )
+    return train, test
+
+
+def _of_numbers(part: list[Column], numeric: list[bool], rows: int) -> Floats:
+    kept = [np.asarray(each.values, dtype=np.float64) for each, number in zip(part, numeric, strict=True) if number]
+    return np.column_stack(kept) if kept else np.zeros((rows, 0))
+
+
+def _of_texts(part: list[Column], numeric: list[bool]) -> npt.NDArray[Any]:
+    kept = [[str(value) for value in each.values] for each, number in zip(part, numeric, strict=True) if not number]
+    return np.array(kept, dtype=object).T
 
 
 def _refusal(learner: str, why: str) -> UnsupportedLearner:

@@ -34,6 +34,7 @@ from psidebug.models import from_skops
 from psidebug.priors import Prior
 from psidebug.spec import Spec
 from psidebug.store.manifest import EVERY_LABEL, RUN_FILE, own_file, read_run_file
+from psidebug.store.save import OF_NET
 from psidebug.store.sound import (
     check_all_labels,
     check_data,
@@ -126,6 +127,8 @@ class Run(Answers):
 
     def with_learner(self, model: Any) -> Run:
         """The run with a learner, for one that could not be saved; it must be of the same class."""
+        if self.files.record["no_learner"] == OF_NET:
+            raise LearnerMismatch(f"{self.path} has no learner: {OF_NET}")
         learners.check_classifier(model)
         made_with = self.found.origin.fingerprint["learner"].partition("(")[0]
         name = f"{type(model).__module__}.{type(model).__qualname__}"
@@ -145,10 +148,10 @@ class Run(Answers):
             return self.given_learner
         if not self.files.has("learner"):
             why = self.files.record["no_learner"] or "it is not among its files."
-            raise LearnerMissing(
-                f"{self.path} has no learner, so nothing can be trained: {why} Give one with "
-                f"Diagnosis.load(path).with_learner(model), or run debug again."
+            give = (
+                "" if why == OF_NET else " Give one with Diagnosis.load(path).with_learner(model), or run debug again."
             )
+            raise LearnerMissing(f"{self.path} has no learner, so nothing can be trained: {why}{give}")
         return from_skops(self.files.content("learner"), name=str(self.files.place("learner")))
 
     def __repr__(self) -> str:

@@ -21,9 +21,12 @@ from psidebug.store.stored_changes import cause_record, change_record, suspect_t
 from psidebug.store.stored_spec import matrix_table, prior_table, spec_record
 from psidebug.store.values import Json, as_json, column, record_of, table_of
 from psidebug.task.data import Data
+from psidebug.task.learner import final_step
+from psidebug.task.nets import Head
 
 Tables = dict[str, Any]
 WITHOUT_LEARNER = "the saved diagnosis had none."
+OF_NET = "a neural net is not written to a plain file. Run debug again, with the net."
 
 
 def save_run(
@@ -78,6 +81,8 @@ def contents(findings: Findings, data: Data, spec: Spec, learner: Any) -> tuple[
     elif isinstance(data.given_labels, np.ndarray) and data.given_labels.dtype.kind != "U":
         forms["labels"] = {"dtype": data.given_labels.dtype.str, "shape": list(data.given_labels.shape)}
     try:
+        if isinstance(final_step(learner), Head):
+            raise UnreadableModel(OF_NET)
         tables["learner"], lacking = (None, WITHOUT_LEARNER) if learner is None else (as_skops(learner), None)
     except UnreadableModel as error:
         tables["learner"], lacking = None, str(error)

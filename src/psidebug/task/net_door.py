@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from psidebug import timings
-from psidebug.errors import LearnerFailed, LearnerMismatch, PsiError, ShapeMismatch, UnknownOption
+from psidebug.errors import LearnerMismatch, ShapeMismatch, UnknownOption
 from psidebug.task.labels import compressed
 from psidebug.task.net_rows import net_rows
 from psidebug.task.nets import Activations, Floats, Head, Train, WholeNet, is_module, last_linear
@@ -52,7 +52,7 @@ def opened(
         train = _trained_by(skorched, data["X_train"])
     if skorched is not None and not getattr(skorched, "history_", None):
         timings.count_fit()
-        skorched = _seeded(lambda: clone(skorched).fit(data["X_train"], data["y_train"]), seed)
+        skorched = _seeded(lambda: clone(skorched).fit(data["X_train"], _as_numbers(data["y_train"])), seed)
     module = model if skorched is None else skorched.module_
     if train is not None and not callable(train):
         raise UnknownOption(f"train takes a function train(labels, weights) that returns a trained net, not {train!r}.")
@@ -69,22 +69,14 @@ def opened(
     for kind, other in shapes.items():
         if [each.shape for each in other.inputs] != [each.shape for each in shape.inputs]:
             raise ShapeMismatch(
-                f"rows of X_{kind} have the shape {_told(other)}, those of X_train {_told(shape)}: give the same."
+                f"rows of X_{kind} have the shape {other.told}, those of X_train {shape.told}: give the same."
             )
-    try:
-        layer = last_linear(module, shape, tables["X_train"][:2])
-    except PsiError:
-        raise
-    except (RuntimeError, ValueError, TypeError) as error:
-        said = str(error).strip().splitlines()
-        raise LearnerFailed(
-            f"{type(module).__name__} could not take rows of X_train, of shape {_told(shape)}: "
-            f"{said[0] if said else type(error).__name__}. Give rows as its forward takes them."
-        ) from error
-    classes = _classes(layer.weight.shape[0], tables["y_train"], type(module).__name__)
-    activations = Activations(module, shape, layer)
-    head = Head.of(layer, classes, activations.transform(tables["X_train"]))
-    whole = None if train is None else WholeNet(train, shape, classes, USUAL_FITS if fits is None else fits)
+    layer = last_linear(module, shape, tables["X_train"][:2])
+    classes, outputs = _classes(layer.weight.shape[0], tables["y_train"], type(module).__name__)
+    activations = Activations(module, shape, layer, outputs)
+    head = Head.of(activations, classes, tables["X_train"])
+    most = USUAL_FITS if fits is None else fits
+    whole = None if train is None else WholeNet(train, shape, classes, outputs, most)
     return OpenedNet(Pipeline([("activations", activations), ("head", head)]), whole, tables)
 
 
@@ -98,9 +90,17 @@ def _trained_by(skorched: Any, X: Any) -> Train:
     def train(labels: npt.NDArray[Any], weights: Floats | None) -> Any:
         if weights is not None:
             raise ValueError("skorch takes no sample_weight; give train=")
-        return clone(skorched).fit(X, labels)
+        return clone(skorched).fit(X, _as_numbers(labels))
 
     return train
+
+
+def _as_numbers(labels: Any) -> Any:
+    """Labels as skorch takes them: texts by their place in sorted order, which is that of the net's scores."""
+    values, places = compressed(labels, name="y_train")
+    if not values or not all(isinstance(value, str) for value in values):
+        return labels
+    return np.argsort(np.argsort(np.array(values)))[places].astype(np.int64)
 
 
 def _seeded(fit: Any, seed: int) -> Any:
@@ -111,19 +111,19 @@ def _seeded(fit: Any, seed: int) -> Any:
         return fit()
 
 
-def _classes(outputs: int, labels: Any, name: str) -> npt.NDArray[Any]:
-    """The classes in the order of the net's outputs: 0 … K-1 if labels are such, else the labels sorted."""
+def _classes(size: int, labels: Any, name: str) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
+    """The classes, and which of the net's scores are theirs: 0 … K-1 if labels are such, else the labels sorted.
+
+    Scores that no training label names are left out: nothing could be said about their class.
+    """
     values, _ = compressed(labels, name="y_train")
-    size = max(outputs, 2)
-    if all(isinstance(value, int) and not isinstance(value, bool) and 0 <= value < size for value in values):
-        return np.arange(size)
-    if len(values) == size and len({type(value) for value in values}) == 1:
-        return np.array(sorted(values))  # type: ignore[type-var]
+    classes = max(size, 2)
+    if all(isinstance(value, int) and not isinstance(value, bool) and 0 <= value < classes for value in values):
+        there = np.array(sorted(values), dtype=np.intp)  # type: ignore[type-var]
+        return (there, there) if 1 < len(there) < size else (np.arange(classes), np.arange(size))
+    if len(values) == classes and len({type(value) for value in values}) == 1:
+        return np.array(sorted(values)), np.arange(size)  # type: ignore[type-var]
     raise LearnerMismatch(
-        f"{name} gives {outputs} scores but y_train has {len(values)} different labels. Give the places of its "
-        f"outputs, 0 to {size - 1}, as labels."
+        f"{name} gives {size} scores but y_train has {len(values)} different labels. Give the places of its "
+        f"outputs, 0 to {classes - 1}, as labels."
     )
-
-
-def _told(shape: Any) -> str:
-    return " and ".join(" × ".join(map(str, each.shape)) for each in shape.inputs) or "text"

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from psidebug.errors import ShapeMismatch, UnsupportedFeatures
-from psidebug.task.tables import Table, as_table
+from psidebug.task.tables import Table, as_table, off_device
 
 LABEL_COLUMNS = ("labels", "label")
 
@@ -42,6 +42,11 @@ class RowShape:
     """How a row of the flat table is taken apart into what the net takes; no inputs if rows are texts."""
 
     inputs: tuple[Input, ...] = ()
+
+    @property
+    def told(self) -> str:
+        """Of one row, in words."""
+        return " and ".join(" × ".join(map(str, each.shape)) for each in self.inputs) or "text"
 
     def batch(self, rows: Table, module: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Arguments of ``forward`` for these rows, where the module lives: floats in its type, whole numbers as given.
@@ -166,7 +171,7 @@ def _is_ragged(values: Any) -> bool:
 
 
 def _stacked(rows: list[Any], name: str) -> npt.NDArray[Any]:
-    arrays = [np.asarray(each.detach().cpu() if hasattr(each, "detach") else each) for each in rows]
+    arrays = [np.asarray(off_device(each)) for each in rows]
     if len({array.shape for array in arrays}) > 1:
         raise UnsupportedFeatures(f"the rows of {name} differ in shape: pad or resize them to one.")
     return np.stack(arrays)
@@ -174,10 +179,8 @@ def _stacked(rows: list[Any], name: str) -> npt.NDArray[Any]:
 
 def _array(values: Any) -> npt.NDArray[Any] | None:
     """The numbers; None for what is none."""
-    if hasattr(values, "detach"):  # a tensor, wherever it is
-        values = values.detach().cpu()
     try:
-        array = np.asarray(values)
+        array = np.asarray(off_device(values))
     except (TypeError, ValueError):
         return None
     return array if array.dtype.kind in "biuf" else None

@@ -12,7 +12,7 @@ directions that the data determine (h: eigenvalues of the Hessian). No net is re
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -22,7 +22,7 @@ from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.linear_model import LogisticRegression
 
-from psidebug.errors import LearnerMismatch, UnsupportedLearner
+from psidebug.errors import LearnerFailed, LearnerMismatch, PsiError, UnsupportedLearner
 from psidebug.task.net_rows import RowShape
 from psidebug.task.tables import Table
 
@@ -59,10 +59,37 @@ def evaluating(module: Any) -> Iterator[None]:
 
 
 def outputs_of(answer: Any) -> Any:
-    """Scores (rows, K) in what a net returns: a tensor, the ``logits`` of Hugging Face, or the first of several."""
-    answer = getattr(answer, "logits", answer)
-    answer = answer[0] if isinstance(answer, tuple | list) else answer
-    return answer[:, None] if answer.ndim == 1 else answer
+    """Scores (rows, K) in what a net returns: a tensor, ``logits`` as of Hugging Face, or the first of several."""
+    said: Any = answer.get("logits") if isinstance(answer, Mapping) else getattr(answer, "logits", answer)
+    said = said[0] if isinstance(said, tuple | list) and said else said
+    if not hasattr(said, "ndim"):
+        raise UnsupportedLearner(
+            f"the net returns a {type(answer).__name__} without scores: return a tensor with one row of scores for "
+            f"each row, or what has it as logits."
+        )
+    return said[:, None] if said.ndim == 1 else said
+
+
+def asked(module: Any, shape: RowShape, rows: Table) -> Any:
+    """What a net, in evaluation mode, says of some rows (rows, K), or a sentence on why it does not."""
+    name = type(module).__name__
+    try:
+        positional, named = shape.batch(rows, module)
+        scores = outputs_of(module(*positional, **named))
+    except PsiError:
+        raise
+    except Exception as error:
+        said = str(error).strip().splitlines()
+        raise LearnerFailed(
+            f"{name} could not take rows of shape {shape.told}: {said[0] if said else type(error).__name__}. Give rows "
+            f"as its forward takes them."
+        ) from error
+    if not scores.isfinite().all():
+        raise LearnerFailed(
+            f"{name} says NaN or infinite scores: its weights or its rows hold such numbers. Train it again with "
+            f"smaller steps, or repair the rows."
+        )
+    return scores
 
 
 def last_linear(module: Any, shape: RowShape, rows: Table) -> Any:
@@ -77,8 +104,7 @@ def last_linear(module: Any, shape: RowShape, rows: Table) -> Any:
     hooks = [each.register_forward_hook(lambda part, _, out: called.append((part, out))) for each in layers]
     try:
         with evaluating(module):
-            positional, named = shape.batch(rows, module)
-            scores = outputs_of(module(*positional, **named))
+            scores = asked(module, shape, rows)
     finally:
         for hook in hooks:
             hook.remove()
@@ -124,10 +150,11 @@ class Activations(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     label_free = True  # while the head alone is retrained
 
-    def __init__(self, module: Any, shape: RowShape, layer: Any) -> None:
+    def __init__(self, module: Any, shape: RowShape, layer: Any, outputs: npt.NDArray[np.intp]) -> None:
         self.module = module
         self.shape = shape
         self.layer = layer
+        self.outputs = outputs
         self._known: list[tuple[Table, Floats]] = []
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -149,6 +176,20 @@ class Activations(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self._known = [(X, made), *self._known[: KEPT - 1]]
         return made
 
+    @property
+    def linear(self) -> tuple[Floats, Floats]:
+        """Weights (K, d) and offsets (K,) of the outputs that are classes of the labels."""
+        weight = self.layer.weight.detach().double().cpu().numpy()
+        bias = self.layer.bias
+        offset = np.zeros(len(weight)) if bias is None else bias.detach().double().cpu().numpy()
+        return weight[self.outputs], offset[self.outputs]
+
+    def scores(self, X: Table) -> Floats:
+        """Scores (rows, K); one score is that of the second of two classes."""
+        weight, offset = self.linear
+        scores = self.transform(X) @ weight.T + offset
+        return np.column_stack([np.zeros(len(scores)), scores]) if scores.shape[1] == 1 else scores
+
     def _asked(self, X: Table) -> Floats:
         import torch
 
@@ -162,8 +203,7 @@ class Activations(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         try:
             with evaluating(self.module):
                 for start in range(0, X.shape[0], BATCH):
-                    positional, named = self.shape.batch(X[start : start + BATCH], self.module)
-                    scores = outputs_of(self.module(*positional, **named))
+                    scores = asked(self.module, self.shape, X[start : start + BATCH])
                     made.append(of_one_token(caught[0], caught[1], scores).to(torch.float64).cpu().numpy())
         finally:
             hook.remove()
@@ -174,12 +214,10 @@ class Head(LogisticRegression):  # type: ignore[misc]
     """The last linear layer: as it came (``as_it_came_``), or fitted as any logistic regression is."""
 
     @classmethod
-    def of(cls, layer: Any, classes: npt.NDArray[Any], activations: Floats) -> Head:
+    def of(cls, activations: Activations, classes: npt.NDArray[Any], X: Table) -> Head:
         """The layer's own weights, with the ridge that the activations of the training rows speak for."""
-        weight = layer.weight.detach().double().cpu().numpy()
-        bias = None if layer.bias is None else layer.bias.detach().double().cpu().numpy()
-        offset = np.zeros(len(weight)) if bias is None else bias
-        ridge = _ridge(weight, offset, activations)
+        (weight, offset), bias = activations.linear, activations.layer.bias
+        ridge = _ridge(weight, offset, activations.transform(X))
         if len(weight) == 2:  # two scores say what their difference says; the ridge of both is half as much on it
             weight, offset, ridge = weight[1:] - weight[:1], offset[1:] - offset[:1], ridge / 2
         head = cls(C=1.0 / ridge, max_iter=1_000, fit_intercept=bias is not None)
@@ -232,17 +270,19 @@ class WholeNet(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         train: Train,
         shape: RowShape,
         classes: npt.NDArray[Any],
+        outputs: npt.NDArray[np.intp],
         most_fits: int,
         random_state: int | None = None,
     ) -> None:
         self.train = train
         self.shape = shape
         self.classes = classes
+        self.outputs = outputs
         self.most_fits = most_fits
         self.random_state = random_state
 
     def __sklearn_clone__(self) -> WholeNet:
-        return WholeNet(self.train, self.shape, self.classes, self.most_fits, self.random_state)
+        return WholeNet(self.train, self.shape, self.classes, self.outputs, self.most_fits, self.random_state)
 
     def fit(self, X: Table, y: npt.NDArray[Any], sample_weight: Floats | None = None) -> WholeNet:
         """Train, with torch's own generators seeded for as long as that takes."""
@@ -255,22 +295,16 @@ class WholeNet(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if not is_module(net):
             raise LearnerMismatch(f"train(labels, weights) returns a {type(net).__name__}: return the trained net.")
         layer = last_linear(net, self.shape, X[:2])
-        self.activations_, self.layer_, self.classes_ = Activations(net, self.shape, layer), layer, self.classes
+        if (size := layer.weight.shape[0]) <= self.outputs.max():
+            raise LearnerMismatch(f"train(labels, weights) returns a net of {size} scores: give it those of the first.")
+        self.activations_, self.classes_ = Activations(net, self.shape, layer, self.outputs), self.classes
         return self
 
     def decision_function(self, X: Table) -> Floats:
         """The scores of the last layer; of two classes their difference."""
-        scores = scores_of(self.layer_, self.activations_.transform(X))
+        scores = self.activations_.scores(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def predict(self, X: Table) -> npt.NDArray[Any]:
         """The class of the largest score."""
-        return np.asarray(self.classes_[scores_of(self.layer_, self.activations_.transform(X)).argmax(axis=1)])
-
-
-def scores_of(layer: Any, activations: Floats) -> Floats:
-    """Scores (rows, K) by a linear layer; one score is that of the second of two classes."""
-    scores = activations @ layer.weight.detach().double().cpu().numpy().T
-    if layer.bias is not None:
-        scores = scores + layer.bias.detach().double().cpu().numpy()
-    return np.column_stack([np.zeros(len(scores)), scores]) if scores.shape[1] == 1 else scores
+        return np.asarray(self.classes_[self.activations_.scores(X).argmax(axis=1)])

@@ -12,22 +12,23 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from psidebug.errors import InvalidProbabilities, NotAClassifier, ShapeMismatch
+from psidebug.errors import InvalidProbabilities, NotAClassifier, ShapeMismatch, UnsupportedFeatures
 from psidebug.policy import LEAST_PROBABILITY
 from psidebug.task.labels import Codes, Encoding, quoted
-from psidebug.task.tables import is_frame
+from psidebug.task.tables import is_frame, off_device
 
 Floats = npt.NDArray[np.float64]
 HEAD = "logistic head"
 """The name of the step by which a head is known, also in a saved run."""
 SUM_TO_ONE = 1e-3
 BY_HEART, WORSE_ON_TEST = 0.995, 0.05
-"""Probabilities that agree with so many training labels, and with so many fewer test labels, have seen the former."""
+"""Probabilities that agree with so many training labels, and give test labels so much less, have seen the former."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,12 +44,14 @@ class OutOfFold:
         tables = (("pred_probs", train, given), ("pred_probs_test", test, right))
         said = [_checked(table, encoding, len(codes), name) for name, table, codes in tables]
         _check_order(said[1], right, encoding)
-        own, on_test = (float((p.argmax(axis=1) == codes).mean()) for p, (*_, codes) in zip(said, tables, strict=True))
-        if own > BY_HEART and on_test < own - WORSE_ON_TEST:
+        own, on_test = (p[np.arange(len(p)), codes].mean() for p, codes in zip(said, (given, right), strict=True))
+        agreed = float((said[0].argmax(axis=1) == given).mean())
+        if agreed > BY_HEART and on_test < own - WORSE_ON_TEST:
             raise InvalidProbabilities(
-                f"pred_probs agree with {own:.1%} of the training labels, pred_probs_test with {on_test:.1%} of the "
-                f"test labels: the model has seen the labels that it predicts. Give out-of-fold probabilities, for "
-                f"instance by sklearn.model_selection.cross_val_predict(…, method='predict_proba')."
+                f"pred_probs agree with {agreed:.1%} of the training labels, and give them a probability of {own:.2f} "
+                f"where test labels get {on_test:.2f}: the model has seen the labels that it predicts. Give "
+                f"out-of-fold probabilities, for instance by sklearn.model_selection.cross_val_predict(…, "
+                f"method='predict_proba')."
             )
         return cls(*(np.log(np.maximum(p, LEAST_PROBABILITY)) for p in said))
 
@@ -76,7 +79,19 @@ def head_for(X_train: Any, X_test: Any, pred_probs: Any, pred_probs_test: Any) -
                 "pred_probs and pred_probs_test."
             )
         X_train, X_test = (np.log(np.maximum(_numbers(p), LEAST_PROBABILITY)) for p in (pred_probs, pred_probs_test))
-    return Pipeline([("scaler", StandardScaler()), (HEAD, LogisticRegression(max_iter=300))]), X_train, X_test
+    X_train, X_test = (_embeddings(X, name) for X, name in ((X_train, "X_train"), (X_test, "X_test")))
+    scaler = StandardScaler(with_mean=not sp.issparse(X_train))
+    return Pipeline([("scaler", scaler), (HEAD, LogisticRegression(max_iter=300))]), X_train, X_test
+
+
+def _embeddings(features: Any, name: str) -> Any:
+    features = off_device(features)
+    if not is_frame(features) and isinstance(next(iter(features), None), str):
+        raise UnsupportedFeatures(
+            f"{name} holds texts, and there is no model to read them: give their embeddings, and the texts as metadata "
+            f"with text= their column; or a model of texts."
+        )
+    return features
 
 
 def is_head(learner: Any) -> bool:
@@ -89,11 +104,11 @@ def _checked(table: Any, encoding: Encoding, rows: int, name: str) -> Floats:
     if is_frame(table):
         frame = nw.from_native(table, eager_only=True)
         wanted = [str(each) for each in encoding.classes]
-        named = {str(column): column for column in frame.columns}
-        if set(wanted) <= set(named):
-            table = frame.select([named[each] for each in wanted]).to_numpy()
+        places = {str(column): place for place, column in enumerate(frame.columns)}
+        if set(wanted) <= set(places):
+            table = frame.to_numpy()[:, [places[each] for each in wanted]]
     p = _numbers(table)
-    if p.shape == (rows,) and encoding.size == 2:
+    if p.shape in ((rows,), (rows, 1)) and encoding.size == 2:
         p = np.column_stack([1.0 - p, p])
     if p.shape != (rows, encoding.size):
         classes = ", ".join(quoted(each) for each in encoding.classes[:6])
@@ -126,7 +141,7 @@ def _check_order(p: Floats, right: Codes, encoding: Encoding) -> None:
 
 def _numbers(table: Any) -> Floats:
     try:
-        return np.asarray(table.to_numpy() if hasattr(table, "to_numpy") else table, dtype=np.float64)
+        return np.asarray(table.to_numpy() if hasattr(table, "to_numpy") else off_device(table), dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidProbabilities(
             "pred_probs and pred_probs_test take a table of numbers: one row of probabilities each."

@@ -212,8 +212,16 @@ def plain_text(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
+def off_device(values: Any) -> Any:
+    """The numbers of a torch tensor, wherever it is; anything else as it is."""
+    if not hasattr(values, "detach"):
+        return values
+    held = values.detach().cpu()
+    return (held.float() if str(held.dtype) == "torch.bfloat16" else held).numpy()  # numpy has no such numbers
+
+
 def _recognised(features: Any, name: str) -> Table:
-    features = nw.to_native(features, pass_through=True)
+    features = off_device(nw.to_native(features, pass_through=True))
     if isinstance(features, np.ma.MaskedArray) and np.ma.is_masked(features):
         raise UnsupportedFeatures(f"{name} has masked values: fill them, for instance {name}.filled(numpy.nan).")
     if isinstance(features, np.matrix):

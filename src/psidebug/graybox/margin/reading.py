@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from psidebug.errors import LearnerMismatch, NoBestFit, UnsupportedLearner
 from psidebug.graybox.class_scores import class_of, other_data
 from psidebug.graybox.logistic.design import DesignMatrix
 from psidebug.graybox.margin.columns import Columns
+from psidebug.graybox.margin.following import Kernels
 from psidebug.graybox.margin.losses import BY_LIBLINEAR, BY_SGD, Hinge, Loss, Squared
 from psidebug.graybox.margin.response import ByFeatures, ByKernel, Response
 from psidebug.graybox.protocol import Floats
@@ -49,6 +50,8 @@ class Machine:
     test: Floats
     """z (points, P)."""
     response: Response
+    kernels: Kernels | None = None
+    """Of a hinge that can be followed."""
     notes: tuple[str, ...] = ()
 
 
@@ -59,7 +62,6 @@ def supports(model: Any) -> bool:
         reader is not None
         and getattr(model, "loss", "hinge") in BY_SGD
         and getattr(model, "penalty", "l2") in ("l2", None)
-        and getattr(model, "kernel", "rbf") != "precomputed"
         and getattr(model, "multi_class", "ovr") == "ovr"
     )
 
@@ -118,7 +120,7 @@ def _linear(
         if ((gradient > kept * scale.sum(axis=0)[:, None]) & (gradient > spread)).any():
             raise other_data(task)
     response = ByFeatures(design, points, penalty, scale * form.curvature(sides * z))
-    return Machine(columns, form, weights, z, points.scores(theta), response, _notes(model))
+    return Machine(columns, form, weights, z, points.scores(theta), response, notes=_notes(model))
 
 
 def _ridge(model: Any, task: Task) -> Machine:
@@ -128,9 +130,15 @@ def _ridge(model: Any, task: Task) -> Machine:
 
 def _linear_svc(model: Any, task: Task) -> Machine:
     free = 1.0 / float(model.intercept_scaling) ** 2
-    return _linear(
+    machine = _linear(
         model, task, BY_LIBLINEAR[model.loss], float(model.C), 1.0, positives_only=True, ridge_of_intercept=free
     )
+    if model.loss != "hinge" or len(task.train) > MOST_ROWS:
+        return machine
+    level = 1.0 / free if model.fit_intercept else 0.0
+    tables = (task.seen.train, task.seen.test)
+    among, between = (pairwise_kernels(x, task.seen.train, metric="linear") + level for x in tables)
+    return replace(machine, kernels=Kernels(among, between, free=False))
 
 
 def _sgd(model: Any, task: Task) -> Machine:
@@ -156,8 +164,8 @@ def _svc(model: Any, task: Task) -> Machine:
     if not (curvature > 0).any(axis=0).all():
         raise NoBestFit("no row is near the margin, so nothing says how the model answers to labels.")
     among, between = (_kernel(model, x, task.seen.train) for x in (task.seen.train, task.seen.test))
-    response = ByKernel(among, between, curvature)
-    return Machine(columns, Hinge(), weights, z, test, response, _notes(model))
+    response, kernels = ByKernel(among, between, curvature), Kernels(among, between, free=True)
+    return Machine(columns, Hinge(), weights, z, test, response, kernels, _notes(model))
 
 
 READERS: dict[str, Callable[[Any, Task], Machine]] = {
@@ -182,16 +190,22 @@ def _sample_weights(task: Task) -> Floats:
 
 
 def _kernel(model: Any, rows: Any, train: Any) -> Floats:
-    options = {} if callable(model.kernel) else {"gamma": model._gamma, "degree": model.degree, "coef0": model.coef0}
+    if callable(model.kernel) or model.kernel == "precomputed":
+        return np.asarray(model.kernel(rows, train) if callable(model.kernel) else rows, dtype=np.float64)
+    options = {"gamma": model._gamma, "degree": model.degree, "coef0": model.coef0}
     return np.asarray(pairwise_kernels(rows, train, metric=model.kernel, filter_params=True, **options), dtype=float)
 
 
 def _check_support(model: Any, task: Task) -> None:
-    """Every support vector must be a training row with its label."""
+    """Every support vector must be a training row with its label; of a kernel without vectors, in its place."""
+    labels = np.repeat(np.arange(len(model.n_support_)), model.n_support_).tolist()
+    if callable(model.kernel) or model.kernel == "precomputed":
+        if model.support_.max() >= len(task.train) or task.train.codes[model.support_].tolist() != labels:
+            raise other_data(task)
+        return
     dense = [x.toarray() if hasattr(x, "toarray") else np.asarray(x) for x in (task.seen.train, model.support_vectors_)]
     rows, vectors = (np.ascontiguousarray(x, dtype=np.float64) + 0.0 for x in dense)
     known = {(row.tobytes(), code) for row, code in zip(rows, task.train.codes.tolist(), strict=True)}
-    labels = np.repeat(np.arange(len(model.n_support_)), model.n_support_).tolist()
     if not all((row.tobytes(), code) in known for row, code in zip(vectors, labels, strict=True)):
         raise other_data(task)
 

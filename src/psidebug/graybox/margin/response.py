@@ -103,18 +103,7 @@ class ByKernel:
 
     def __init__(self, train: Floats, test: Floats, curvature: Floats) -> None:
         self._diagonal, self._test = np.diag(train).copy(), test
-        self._parts = [self._part(train, curvature[:, p]) for p in range(curvature.shape[1])]
-
-    def _part(self, train: Floats, curvature: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """L⁻¹ k_S and b, of the rows and of the points; M = L Lᵀ."""
-        held = np.flatnonzero(curvature > 0)
-        within = train[np.ix_(held, held)]
-        within[np.diag_indices_from(within)] += 1.0 / curvature[held]
-        factor = scipy.linalg.cholesky(within, lower=True)
-        sides = (train[held], self._test[:, held].T, np.ones((len(held), 1)))
-        rows, points, one = (scipy.linalg.solve_triangular(factor, side, lower=True) for side in sides)
-        free = 1.0 / np.sqrt(float((one**2).sum()))
-        return rows, points, (1.0 - rows.T @ one[:, 0]) * free, (1.0 - points.T @ one[:, 0]) * free
+        self._parts = [eliminated(train, test, each) for each in curvature.T]
 
     def own(self) -> Floats:
         """R_p(i, i)."""
@@ -134,3 +123,17 @@ class ByKernel:
             direct = force @ self._test[points].T + np.outer(force @ b, b_points[points])
             answers.append(direct - (force @ rows.T) @ watched[:, points])
         return np.stack(answers, axis=-1)
+
+
+def eliminated(
+    among: Floats, watched: Floats, curvature: Floats, *, free: bool = True
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """L⁻¹ k_S and b of the training rows, then of the rows watched, M = L Lᵀ; b = 0 if the intercept is not free."""
+    held = np.flatnonzero(curvature > 0)
+    within = among[np.ix_(held, held)]
+    within[np.diag_indices_from(within)] += 1.0 / curvature[held]
+    factor = scipy.linalg.cholesky(within, lower=True)
+    sides = (among[held], watched[:, held].T, np.ones((len(held), 1)))
+    rows, points, one = (scipy.linalg.solve_triangular(factor, side, lower=True) for side in sides)
+    level = 1.0 / np.sqrt(float((one**2).sum())) if free else 0.0
+    return rows, points, (1.0 - rows.T @ one[:, 0]) * level, (1.0 - points.T @ one[:, 0]) * level

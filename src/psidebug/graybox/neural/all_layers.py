@@ -23,7 +23,7 @@ from psidebug.graybox.neural.gradients import SketchedGradients
 from psidebug.graybox.protocol import Floats, Worlds, solved_once
 from psidebug.margins import by_class, margins_of
 from psidebug.task import learner as learners
-from psidebug.task.nets import Head, evidence_ridge, scores_of, standing_ridge
+from psidebug.task.nets import Head, evidence_ridge, standing_ridge
 from psidebug.task.task import Task
 
 PROJECTIONS = 2_048
@@ -45,7 +45,7 @@ class AllLayers:
         self._given, self._right = task.train.codes, task.test.codes
         weights = task.data.sample_weight
         self._weights = np.ones(len(self._given)) if weights is None else weights
-        probabilities = softmax(scores_of(activations.layer, activations.transform(self._train)), axis=1)
+        probabilities = softmax(activations.scores(self._train), axis=1)
         curvature, gradient = self._summed(probabilities)
         self._eigenvalues, self._axes = np.linalg.eigh(curvature)
         squares = self._gradients.squares

@@ -29,6 +29,7 @@ class SketchedGradients:
         import torch
 
         self._net, self._shape, self._layer = activations.module, activations.shape, activations.layer
+        self._outputs = activations.outputs
         self._parameters = {name: each.detach() for name, each in self._net.named_parameters() if each.requires_grad}
         if not self._parameters:  # frozen, as one that is only ever asked
             self._parameters = {name: each.detach() for name, each in self._net.named_parameters()}
@@ -78,14 +79,13 @@ class SketchedGradients:
             out = caught[-1]  # the linear layer's, before any softmax; of a layer of tokens, the net's
             return outputs_of(answer if out.ndim == 3 else out)[0, place]
 
-        outputs = self._layer.weight.shape[0]
         rows = (positional[0] if positional else next(iter(named.values()))).shape[0]
         made = torch.zeros(rows, self.classes, self.size, device=self._sign.device, dtype=self._kind)
-        for place in range(outputs):
+        for own, place in enumerate(self._outputs.tolist(), start=self.classes - len(self._outputs)):
             with torch.enable_grad():
                 slopes = self._slopes(score, positional, named, place, rows)
             flat = torch.cat([slopes[name].flatten(1) for name in self._parameters], dim=1).to(self._kind) * self._sign
-            made[:, place + self.classes - outputs].index_add_(1, self._place, flat)
+            made[:, own].index_add_(1, self._place, flat)
         return made
 
     def _slopes(
