@@ -114,6 +114,10 @@ def test_a_message_of_the_browser_reaches_the_store_and_the_answer_comes_back(di
         assert [each.reviewer for each in store.current().values()] == ["bob"]
 
 
+def test_where_a_notebook_shows_no_widgets_a_sentence_says_what_to_do(digits_run: Path) -> None:
+    assert f"'psi review {digits_run}' opens the same review in a browser" in repr(review_widget(digits_run))
+
+
 def test_classes_called_by_digits_have_their_own_digit_as_key(tmp_path: Path) -> None:
     """As in the app: 2 is never the class 1."""
     rng = np.random.default_rng(0)
