@@ -102,6 +102,7 @@ class Table:
             "likely": found["likely"],
             "keys": {key: classes[code] for key, code in found["keys"].items()},
             "picture": view.picture,
+            "note": view.note,
             "text": "".join(each.text for each in view.text),
             "cells": [[each.name, each.value] for each in view.cells],
             "more": view.more,
