@@ -25,6 +25,7 @@ from psidebug.checks import Check, checks_of
 from psidebug.checks import rows as rows_module
 from psidebug.checks.number_texts import number_texts
 from psidebug.checks.rows import different
+from psidebug.checks.useless import numbers_the_rows
 from psidebug.datasets import DESIGNS
 from psidebug.slices.conditions import Condition
 from psidebug.task.data import Data
@@ -398,3 +399,18 @@ def test_rows_are_compared_once_for_causes_and_checks(monkeypatch: pytest.Monkey
     assert checks_of(data) is not None
     assert compared == [300]
     assert data not in rows_module._FOUND, "they take as much memory as a few columns"
+
+
+@pytest.mark.parametrize(
+    ("numbers", "name_rows"),
+    [
+        (np.delete(np.arange(1000, 1300), np.s_[::7]), True),
+        (np.random.default_rng(0).permutation(np.delete(np.arange(300), np.s_[::7])), True),
+        (np.arange(0, 900, 3), False),
+        (np.random.default_rng(0).permutation(np.arange(1000, 1300)), False),
+        (np.repeat(np.arange(150), 2), False),
+    ],
+    ids=["gaps", "shuffled, with gaps", "every third", "shuffled, from 1000", "each twice"],
+)
+def test_rows_that_were_left_out_leave_gaps_in_their_numbers(numbers: Any, name_rows: bool) -> None:
+    assert numbers_the_rows(numbers) == name_rows

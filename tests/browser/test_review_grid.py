@@ -116,3 +116,14 @@ def test_the_grid_fits_a_phone_and_its_buttons_stay_in_sight(arrive: Arrive) -> 
     assert bar
     assert card
     assert card["y"] + card["height"] <= bar["y"] + 1, "the card is not under the buttons"
+
+
+@pytest.mark.thorough
+def test_on_a_phone_what_the_list_leads_to_comes_in_sight(arrive: Arrive) -> None:
+    ann = arrive(viewport=NARROW, has_touch=True)
+    ann.page.locator("#queue [data-show]").nth(9).tap()  # the list stands below the row
+    expect(ann.page.locator("#focus h2")).to_be_in_viewport(ratio=1)
+    ann.page.get_by_role("button", name="Grid").tap()
+    expect(cards(ann).first).to_be_in_viewport(ratio=0.5)
+    expect(ann.page.locator("#focus h2")).to_be_in_viewport(ratio=1)
+    assert ann.messages == []

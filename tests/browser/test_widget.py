@@ -10,7 +10,9 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from psidebug.review.verdict_store import open_store
+from psidebug.review.widget import STATIC
 from psidebug.store import load_run
+from tests.browser.conftest import Open
 from tests.browser.jupyter import jupyter_lab, write_notebook
 
 CELL = """from psidebug.review.widget import review_widget
@@ -63,3 +65,20 @@ def test_a_reviewer_in_jupyter_decides_by_keys_alone(chromium: Browser, saved_ru
         assert {each.reviewer for each in store.current().values()} == {"ann"}
     cells = json.loads((folder / "look.ipynb").read_text(encoding="utf-8"))["cells"]
     assert len(cells) == 2, "no key of the widget was one of Jupyter's"
+
+
+@pytest.mark.thorough
+def test_the_buttons_stay_in_sight_below_many_columns(open_page: Open, tmp_path: Path) -> None:
+    row = {"id": "r1", "given": "a", "proposed": "b", "p_wrong": 0.9, "ps": 0.5, "likely": True, "keys": {}, "text": ""}
+    row |= {"picture": None, "note": "no picture at x.png", "answers": [], "more": 0, "predicted": False}
+    row["cells"] = [[f"column {each}", str(each)] for each in range(80)]
+    shown = json.dumps({"row": row, "left": 1, "total": 1, "said": ""})
+    script = (STATIC / "widget.js").read_text("utf-8").replace("export default { render };", "")
+    model = f"const model = {{ get: () => ({shown}), on() {{}}, off() {{}}, send() {{}} }};"
+    page = f'<body><script type="module">{script}{model}render({{ model, el: document.body }});</script></body>'
+    (tmp_path / "widget.html").write_text(page, "utf-8")
+    opened = open_page(tmp_path / "widget.html", viewport={"width": 900, "height": 600})
+    expect(opened.page.get_by_role("button", name="Correct to b")).to_be_in_viewport(ratio=1)
+    expect(opened.page.get_by_role("region", name="Values of the row")).to_contain_text("column 79")
+    expect(opened.page.get_by_text("no picture at x.png")).to_be_visible()
+    assert opened.messages == []

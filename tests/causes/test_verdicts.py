@@ -15,6 +15,7 @@ import pytest
 import psidebug
 from psidebug.causes.claim import Cause
 from psidebug.cli.findings import as_data
+from psidebug.diagnosis.causes import in_order
 from psidebug.diagnosis.diagnosis import Diagnosis
 from psidebug.findings.about_tests import error_without_suspects
 from psidebug.report.summary import summarise
@@ -282,3 +283,9 @@ def test_cases_are_those_that_they_should_be(case: Case) -> None:
             assert "the test set is too small to say whether labels are to blame" in verdict
         case "clean":
             assert "The labels are probably not to blame" in verdict
+
+
+def test_that_nothing_is_proved_is_not_told_as_if_nothing_were_wrong() -> None:
+    """The verdict beside it may say that labels are probably wrong, and worth a look."""
+    (none,) = in_order((), enough=True)
+    assert none.said == "nothing is proved to be wrong with the rows, the labels or the learner"

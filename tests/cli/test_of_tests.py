@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 from functools import partial
@@ -9,8 +10,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from rich.console import Console
 
-from psidebug.cli.findings import as_data
+from psidebug.cli.findings import as_data, show_next
 from psidebug.report import write_report
 from psidebug.review.verdict_store import open_store
 from psidebug.review.verdicts import Verdict
@@ -24,6 +26,25 @@ from tests.mislabelled_tests import CLEAN
 def folder(wrong_tests: Path, tmp_path: Path) -> Path:
     """A copy of one's own; the run knows the files of the first."""
     return Path(shutil.copytree(wrong_tests, tmp_path / "folder"))
+
+
+def test_the_next_commands_go_from_the_review_to_a_test_file(wrong_tests: Path) -> None:
+    told = io.StringIO()
+    run = Path("psi-run")
+    show_next(
+        Console(file=told, width=200),
+        load_run(wrong_tests / run),
+        run=run,
+        report=None,
+        fixed="f.csv",
+        fixed_test="fixed_test.csv",
+    )
+    lines = [line.split("  ")[1] for line in told.getvalue().splitlines() if "psi " in line]
+    assert lines == [
+        "psi report psi-run -o report.html",
+        "psi review psi-run",
+        "psi apply psi-run --tests --reviewed -o fixed_test.csv",
+    ]
 
 
 def test_they_are_listed_as_the_run_found_them(wrong_tests: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
@@ -112,6 +113,24 @@ def test_a_message_of_the_browser_reaches_the_store_and_the_answer_comes_back(di
     assert widget.shown["said"].startswith(f"Saved. {row}: corrected to")
     with open_store(digits_run) as store:
         assert [each.reviewer for each in store.current().values()] == ["bob"]
+
+
+def test_where_a_notebook_shows_no_widgets_a_sentence_says_what_to_do(digits_run: Path) -> None:
+    assert f"'psi review {digits_run}' opens the same review in a browser" in repr(review_widget(digits_run))
+
+
+def test_it_says_why_there_is_no_picture(tmp_path: Path) -> None:
+    X = np.concatenate([np.linspace(-2, -0.1, 40), np.linspace(0.1, 2, 40)])[:, None]
+    labels = (X[:, 0] > 0).astype(int)
+    given = labels.copy()
+    given[:4] = 1
+    pictures = pd.DataFrame({"picture": [f"gone/{each}.png" for each in range(80)]})
+    found = psidebug.debug(LogisticRegression(), X, given, X + 0.01, labels, metadata=pictures, images="picture", rng=0)
+    found.save(tmp_path / "run")
+    table = Table(tmp_path / "run", "ann")
+    row = table.shown()["row"]
+    assert (row["picture"], row["note"]) == (None, f"no picture at gone/{row['id']}.png")
+    table.desk.close()
 
 
 def test_classes_called_by_digits_have_their_own_digit_as_key(tmp_path: Path) -> None:

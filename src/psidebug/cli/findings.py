@@ -99,8 +99,11 @@ def show_next(console: Console, found: Answers, *, run: Path, report: Path | Non
     """Where the run is, and the commands that go on from it."""
     place = quote(str(run))
     heading(console, f"The run is in {run}." if report is None else f"The run is in {run}, the page is {report}.")
-    looked_at = "test labels" if found.cause == "test_labels" else "suspects"
+    of_tests = found.cause == "test_labels"
+    looked_at = "test labels" if of_tests else "suspects"
     steps = [] if found.nothing_to_debug else [(f"psi review {place}", f"look at the {looked_at} in a browser")]
+    if of_tests:
+        steps.append((f"psi apply {place} --tests --reviewed -o {fixed_test}", "then write the test data, as decided"))
     if report is None:
         proves = found.correction is not None and not found.found.repairs
         shown = "the whole proof, as a page" if proves else "show it to others"

@@ -234,7 +234,13 @@ def in_order(causes: Sequence[FoundCause], *, enough: bool) -> tuple[FoundCause,
     if enough:
         return (
             FoundCause(
-                "none", "", "nothing is found to be wrong with the rows, the labels or the learner", "", 0.0, 0.0, False
+                "none",
+                "",
+                "nothing is proved to be wrong with the rows, the labels or the learner",
+                "",
+                0.0,
+                0.0,
+                False,
             ),
         )
     few = f"the test set is too small: it takes {policy.LEAST_TEST_ROWS} rows, of two classes"

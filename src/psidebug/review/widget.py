@@ -51,6 +51,12 @@ def review_widget(run: str | PathLike[str], *, reviewer: str | None = None) -> A
         _esm = STATIC / "widget.js"
         shown = traitlets.Dict().tag(sync=True)
 
+        def __repr__(self) -> str:
+            return (
+                f"The review of {run}. If you read this in place of a row and buttons, this notebook shows no widgets: "
+                f"'psi review {run}' opens the same review in a browser."
+            )
+
     table = Table(run, reviewer)
     widget = ReviewWidget(shown=table.shown())
 
@@ -96,6 +102,7 @@ class Table:
             "likely": found["likely"],
             "keys": {key: classes[code] for key, code in found["keys"].items()},
             "picture": view.picture,
+            "note": view.note,
             "text": "".join(each.text for each in view.text),
             "cells": [[each.name, each.value] for each in view.cells],
             "more": view.more,

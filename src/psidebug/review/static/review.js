@@ -68,6 +68,11 @@ const following = (html) => html.match(/data-next="(\d*)"/)[1];
 let moves = 0;
 let moving = false; // on the way to another row: a key that decides would hit the one that is left
 let stuck = ""; // the row with a verdict that waits, when the next row cannot be had
+const NARROW = window.matchMedia("(max-width: 48rem)"); // as in review.css: the list stands below what it leads to
+function inSight() {
+  const top = $("focus").getBoundingClientRect().top;
+  if (NARROW.matches && (top < 0 || top > window.innerHeight)) $("focus").scrollIntoView({ block: "start" });
+}
 async function show(at, { quiet = false } = {}) { // whether the row is there, or another one was asked for since
   if (quiet && (moving || stuck)) return true;
   const turn = quiet ? moves : ++moves;
@@ -88,6 +93,7 @@ async function show(at, { quiet = false } = {}) { // whether the row is there, o
   recall();
   laid();
   if (!quiet) {
+    inSight();
     // Letters on their way into a control must not become verdicts.
     if (typing && $("comment")) $("comment").focus({ preventScroll: true });
     else if (!document.activeElement.closest("#filters, dialog")) home().focus({ preventScroll: true });
@@ -469,6 +475,7 @@ document.addEventListener("htmx:afterSettle", (event) => {
     marked();
     recall();
     laid();
+    inSight();
     if (document.activeElement === document.body) home().focus({ preventScroll: true });
     announce(`${news} ${focus().tell || "Nothing is shown."}`.trim());
     news = "";

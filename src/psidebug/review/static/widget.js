@@ -5,7 +5,8 @@ const STYLE = `
 .psi-review table { border-collapse: collapse; margin: 0.5em 0; }
 .psi-review th, .psi-review td { text-align: left; padding: 0.1em 0.8em 0.1em 0; }
 .psi-review img { image-rendering: pixelated; min-width: 96px; max-width: 100%; }
-.psi-review .psi-text { white-space: pre-wrap; max-height: 14em; overflow: auto; }
+.psi-review .psi-text { white-space: pre-wrap; }
+.psi-review .psi-text, .psi-review .psi-cells { max-height: 14em; overflow: auto; } /* the buttons stay in sight */
 .psi-review button { font: inherit; padding: 0.25em 0.8em; margin: 0.2em 0.4em 0 0; }
 .psi-review .psi-likelier { font-weight: bold; }
 `;
@@ -47,6 +48,7 @@ function drawn(shown, press) {
       ? `A label of the test set · wrong with probability ${number(row.p_wrong)} · the model says ${row.predicted}`
       : `wrong with probability ${number(row.p_wrong)} · PS ${number(row.ps)}`));
     if (row.answers.length) parts.push(made("div", `answers: ${row.answers.join(", ")}`));
+    if (row.note) parts.push(made("div", row.note));
     if (row.picture) parts.push(made("img", undefined, { src: row.picture, alt: `row ${row.id}` }));
     if (row.text) parts.push(made("div", row.text, { className: "psi-text" }));
     if (row.cells.length) {
@@ -55,7 +57,11 @@ function drawn(shown, press) {
         const line = table.insertRow();
         line.append(made("th", name, { scope: "row" }), made("td", value));
       }
-      parts.push(table);
+      const cells = made("div", undefined, { className: "psi-cells", tabIndex: 0 });
+      cells.setAttribute("role", "region");
+      cells.setAttribute("aria-label", "Values of the row");
+      cells.append(table);
+      parts.push(cells);
     }
     if (row.more) parts.push(made("div", `and ${row.more} more columns`));
     parts.push(button(`Correct to ${row.proposed}`, "c", press, row.likely), button(`Keep ${row.given}`, "e", press, !row.likely));
