@@ -138,12 +138,12 @@ class Case:
 def cases() -> tuple[Case, ...]:
     """Two and three classes, linear and not, every symptom; uneven rates and proposals, one label known."""
     kinds = [(classes, box) for classes in LABELS_OF for box in (LinearBox, CurvedBox)]
-    return tuple(_case(classes, box, name) for classes, box in kinds for name in SYMPTOMS)
+    return tuple(case_of(classes, box, name) for classes, box in kinds for name in SYMPTOMS)
 
 
-def _case(classes: int, kind: type[LinearBox | CurvedBox], name: str) -> Case:
+def case_of(classes: int, kind: type[LinearBox | CurvedBox], name: str, *seed: int) -> Case:
     """The first random task in which the symptom holds and is gone in 5% to 80% of the worlds."""
-    rng = np.random.default_rng([classes, kind is LinearBox, list(SYMPTOMS).index(name)])
+    rng = np.random.default_rng([classes, kind is LinearBox, list(SYMPTOMS).index(name), *seed])
     while True:
         learner = random_learner(rng, labels=LABELS_OF[classes], points=POINTS, classes=classes)
         rates = rng.uniform(0.05, 0.35, LABELS_OF[classes])

@@ -27,7 +27,8 @@ from psidebug.diagnosis.first_reading import check_labelled
 from psidebug.intake import Roles, inputs_from
 from psidebug.models import load_model
 from psidebug.report.pictures import picture_of_file
-from tests.fuzz.mutations import bytes_changed, json_changed
+from psidebug.task.data import Data
+from tests.fuzz.mutations import bytes_changed, json_changed, table_changed
 
 Change = Callable[[bytes, random.Random], bytes]
 
@@ -124,6 +125,17 @@ def as_embeddings(path: Path) -> object:
     return found.arguments(), inputs_from(good, good, None, Roles("label"), probabilities=(path, path)).arguments()
 
 
+def as_probabilities(path: Path) -> object:
+    """As probabilities, up to where they are asked whether they are any."""
+    good = path.parent / "good.parquet"
+    if not good.exists():
+        good.write_bytes(_parquet())
+    inputs = inputs_from(good, good, None, Roles("label"), probabilities=(path, path))
+    names = ("X_train", "y_train", "X_test", "y_test", "pred_probs", "pred_probs_test")
+    given = {**inputs.arguments(), **inputs.about_test()}
+    return Data.of(inputs.model, **{name: given[name] for name in names})
+
+
 def as_blocks(path: Path) -> object:
     """As it reads a pattern of files: the columns checked, rows drawn, every value looked at."""
     blocks = blocks_of(path.parent / "many*.parquet")
@@ -179,6 +191,17 @@ def _answers() -> bytes:
     return "\n".join(["row,annotator,label", *lines]).encode()
 
 
+def _wide_answers() -> bytes:
+    lines = [f"{row},{'yes' if row % 3 else 'no'},{'' if row % 5 else 'yes'}" for row in range(40)]
+    return "\n".join(["row,ann,bob", *lines]).encode()
+
+
+def _probabilities() -> bytes:
+    written = io.BytesIO()
+    pq.write_table(pa.table({"no": [0.25] * 40, "yes": [0.75] * 40}), written)
+    return written.getvalue()
+
+
 def _packed(codec: str) -> bytes:
     packed = pa.BufferOutputStream()
     with pa.CompressedOutputStream(packed, codec) as stream:
@@ -202,6 +225,8 @@ TABLES: dict[str, Callable[[], Kind]] = {
     "lz4": lambda: Kind("t.csv.lz4", _packed("lz4"), as_training),
     "npy": lambda: Kind("e.npy", _npy(), as_embeddings, (bytes_changed, header_changed)),
     "answers": lambda: Kind("answers.csv", _answers(), as_answers),
+    "answers, a column for each": lambda: Kind("answers.csv", _wide_answers(), as_answers),
+    "probabilities": lambda: Kind("p.parquet", _probabilities(), as_probabilities, (bytes_changed, table_changed)),
     "picture": lambda: Kind("p.png", PNG, as_picture),
     "settings": lambda: Kind("psi.toml", TOML, as_settings),
 }

@@ -10,7 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from psidebug import debug
+from psidebug.store import save_run
+from psidebug.store.manifest import ALL_LABELS
 from tests.conftest import planted_rows
 
 ROOT = Path(__file__).parents[2]
@@ -34,7 +39,7 @@ class Outcomes:
 
 
 def good_run(folder: Path) -> Path:
-    """A run with a correction, controls, a curve and a validation set, to be changed."""
+    """A run with a correction, controls, a curve, a validation set and a table of all labels, to be changed."""
     import pandas as pd
     from sklearn.linear_model import LogisticRegression
 
@@ -44,7 +49,11 @@ def good_run(folder: Path) -> Path:
     found = debug(
         LogisticRegression(), rows.X_train, rows.y_train, rows.X_test, rows.y_test, effort="prove", rng=0, **more
     )
-    found.save(folder / "good")
+    labels = found.found.labels
+    given, repaired = (found.found.encoding.decode(each).tolist() for each in (labels.given, labels.repaired))
+    every = pa.table({"row": range(len(given)), "given": given, "repaired": repaired})
+    pq.write_table(every, folder / ALL_LABELS)
+    save_run(folder / "good", found.found, found.data, found.spec, found.task.learner, all_labels=folder / ALL_LABELS)
     return folder / "good"
 
 

@@ -11,10 +11,15 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from psidebug.diagnosis.diagnosis import Diagnosis
+from psidebug.exports.corrected_files import write_corrected
 from psidebug.exports.suspects import cleanlab_frame, label_studio_tasks, suspects_table
 from psidebug.findings.about_tests import about_tests
 from psidebug.report import write_report
+from psidebug.report.comparison import comparison_page
 from psidebug.review import pages
 from psidebug.review.desk import Desk
 from psidebug.review.exchange import log_lines, read_verdicts
@@ -68,6 +73,12 @@ def show(place: Path) -> object:
     told += [str(run.suspect_tests), str(cleanlab_frame(run.findings)), str(about_tests(run.findings))]
     label_studio_tasks(run.findings, run.data)
     write_report(run.findings, run.data, place / "page.html")
+    told.append(comparison_page(run, run, names=("one", "other")))
+    if run.all_labels is not None:
+        pq.write_table(
+            pa.table({"label": run.findings.encoding.decode(run.findings.labels.given)}), place / "t.parquet"
+        )
+        write_corrected([place / "t.parquet"], "label", run.all_labels, place / "fixed.parquet")
     if run.has_learner:
         told.append(str(run.learner))
     _ = Diagnosis.saved(run).task

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sklearn
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV, SGDClassifier
 from sklearn.pipeline import make_pipeline
@@ -16,6 +17,9 @@ from psidebug.errors import LearnerMismatch, PsiError, UnsupportedLearner
 from psidebug.graybox.logistic import LogisticBox, supports
 from tests.graybox.logistic_tasks import Data, census_like, precise, text_like
 
+L1: dict[str, Any] = (
+    {"penalty": "l1"} if sklearn.__version__ < "1.8" else {"l1_ratio": 1.0}
+)  # 1.6 and 1.7: its old name
 SOLVERS = ["lbfgs", "newton-cg", "newton-cholesky", "sag", "saga", "liblinear"]
 
 
@@ -97,7 +101,7 @@ def test_what_is_held_fixed_is_noted() -> None:
     data = census_like()
     chosen = LogisticBox(data.task(LogisticRegressionCV(Cs=[0.1, 1.0], cv=3)))
     assert any("cross-validation" in note for note in chosen.notes)
-    sparse = LogisticBox(data.task(precise(solver="liblinear", l1_ratio=1.0)))
+    sparse = LogisticBox(data.task(precise(solver="liblinear", **L1)))
     assert any("L1" in note for note in sparse.notes)
 
 

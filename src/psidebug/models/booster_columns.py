@@ -19,9 +19,12 @@ def booster_columns(content: bytes) -> list[str]:
         if "handle" in handles:  # XGBoost's
             model = read_ubjson(parts.read(handles["handle"]["file"]))["Model"]
             return list(map(str, model["learner"]["feature_names"]))
-        if "_handle" in handles and held["_fitted_with_feature_names"]["content"] == "true":  # LightGBM's
+        if "_handle" in handles:  # LightGBM's
             found = re.search(r"^feature_names=(.*)$", json.loads(handles["_handle"]["content"]), re.MULTILINE)
-            return found[1].split(" ") if found else []
+            names = found[1].split(" ") if found else []
+            had = held.get("_fitted_with_feature_names")  # LightGBM 4.6 does not say; without names it makes some up
+            made_up = names == [f"Column_{place}" for place in range(len(names))]
+            return names if (not made_up if had is None else had["content"] == "true") else []
     return []
 
 

@@ -119,11 +119,8 @@ class Run(Answers):
     @cached_property
     def all_labels(self) -> Path | None:
         """The table of every label, checked, if the rows were read in blocks."""
-        if not self.files.has(EVERY_LABEL):
-            return None
         with _told_as_damage(self.path):
-            check_all_labels(place := self.files.place(EVERY_LABEL), self.findings.encoding.classes)
-        return place
+            return self.files.all_labels(self.findings.encoding)
 
     def with_learner(self, model: Any) -> Run:
         """The run with a learner, for one that could not be saved; it must be of the same class."""
@@ -193,6 +190,13 @@ class RunFiles:
     def table(self, name: str) -> Any:
         """A table, as Arrow; every value is checked, as it is in tables from elsewhere."""
         return self._read(name, lambda path: typed_table(path.read_bytes(), "parquet"))
+
+    def all_labels(self, encoding: Encoding) -> Path | None:
+        """The path of the table of every label, checked; None if there is none."""
+        if not self.has(EVERY_LABEL):
+            return None
+        self._read(EVERY_LABEL, lambda path: check_all_labels(path, encoding.classes))
+        return self.place(EVERY_LABEL)
 
     def content(self, name: str) -> bytes:
         """The bytes of a file."""
