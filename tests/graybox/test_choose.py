@@ -123,10 +123,10 @@ def test_a_learning_rate_that_a_plain_fit_does_not_have_is_told(planted: Planted
 
 
 def test_where_a_surrogate_will_not_do_either_the_first_refusal_stands(planted: Planted) -> None:
-    holes = np.where(planted.X_train > 3, np.nan, planted.X_train)
+    endless = np.where(planted.X_train > 3, np.inf, planted.X_train)
     model = HistGradientBoostingClassifier(max_iter=5, early_stopping=False)
     with pytest.raises(LearnerMismatch, match="fitted on"):
-        debug(planted, model.fit(holes, planted.y_train[::-1]), X_train=holes)
+        debug(planted, model.fit(endless, planted.y_train[::-1]), X_train=endless)
 
 
 # ── the learner ─────────────────────────────────────────────────────────────────────────────────────────────────────
