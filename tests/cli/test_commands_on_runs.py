@@ -157,7 +157,7 @@ def test_the_report_names_bugs_files_and_the_day(folder_with_run: Path, run: Run
         assert bug["position"] == place
     assert summary.origin["files"] == {"train": "train.csv", "test": "test.csv", "validation": "validation.csv"}
     page = (folder_with_run / "page.html").read_text(encoding="utf-8")
-    header = re.sub(r"<[^>]+>", "", page[page.index('<p class="made">') : page.index('<p class="verdict">')])
+    header = re.sub(r"<[^>]+>", "", page[page.index('<p class="made">') : page.index('<p class="verdict')])
     assert header.startswith("train.csv 240 training rowstest.csv 160 test rowsvalidation.csv 300 validation rows")
     day = datetime.fromisoformat(run.findings.origin.created)
     assert f"{day.day} {day:%B %Y, %H:%M} UTC" in header
