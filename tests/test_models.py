@@ -129,7 +129,7 @@ def test_the_columns_that_a_model_was_fitted_on_are_known(tmp_path: Path, model:
 def test_a_model_that_an_older_lightgbm_saved_is_opened(tmp_path: Path, table: Any, names: list[str]) -> None:
     """Before 4.7 it did not keep whether columns had names."""
     model = lightgbm.LGBMClassifier(n_estimators=2, verbose=-1).fit(table, CODES)
-    vars(model).pop("_fitted_with_feature_names", None)
+    model.__dict__.pop("_fitted_with_feature_names", None)
     skops.io.dump(model, tmp_path / "model.skops")
     assert getattr(load_model(tmp_path / "model.skops"), COLUMNS) == names
 
