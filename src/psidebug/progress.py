@@ -57,13 +57,16 @@ def share_done(done: int, total: int) -> str:
 @contextmanager
 def terminal_bar(console: Console) -> Iterator[Tick]:
     """Stage, fits done of how many, time left; silent where the console is no terminal, or shows a bar already."""
+    if not console.is_terminal:  # some versions of rich end a bar that is off with an empty line
+        yield silent
+        return
     from rich.errors import LiveError
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bars
 
     texts = [TextColumn(f"{{task.fields[{name}]}}") for name in ("count", "left")]
     columns = (TextColumn("  {task.description}"), BarColumn(bar_width=20), texts[0], TimeElapsedColumn(), texts[1])
-    bars = Bars(*columns, console=console, transient=True, disable=not console.is_terminal)
+    bars = Bars(*columns, console=console, transient=True)
     bar = bars.add_task("starting", total=None, count="", left="")
 
     def tick(stage: str, done: int, total: int) -> None:

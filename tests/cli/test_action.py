@@ -76,6 +76,20 @@ def test_the_name_of_a_file_is_no_option(tmp_path: Path) -> None:
     assert "there is no file --trust-pickle" in log
 
 
+def test_what_the_data_say_is_no_command_to_the_runner(tmp_path: Path) -> None:
+    fill(tmp_path)
+    tokens = []
+    for _ in range(2):
+        code, _, log = acted(tmp_path, train="train.csv", test="test.csv", label="##[add-mask]e")
+        assert code == 2
+        first, *between, last = log.splitlines()
+        assert first.startswith("::stop-commands::")
+        assert last == f"::{first.removeprefix('::stop-commands::')}::"
+        assert "##[add-mask]e" in " ".join(between)
+        tokens.append(last)
+    assert len(set(tokens)) == 2
+
+
 def test_values_of_the_data_are_no_markup() -> None:
     odd: dict[str, Any] = {"row": 1, "given": "a|b\nc", "proposed": "<img src=x onerror=alert(1)>", "p_wrong": 0.987}
     answer = {

@@ -17,9 +17,7 @@ from psidebug.errors import LearnerMismatch, PsiError, UnsupportedLearner
 from psidebug.graybox.logistic import LogisticBox, supports
 from tests.graybox.logistic_tasks import Data, census_like, precise, text_like
 
-L1: dict[str, Any] = (
-    {"penalty": "l1"} if sklearn.__version__ < "1.8" else {"l1_ratio": 1.0}
-)  # 1.6 and 1.7: its old name
+L1: dict[str, Any] = {"penalty": "l1"} if sklearn.__version__.startswith(("1.6.", "1.7.")) else {"l1_ratio": 1.0}
 SOLVERS = ["lbfgs", "newton-cg", "newton-cholesky", "sag", "saga", "liblinear"]
 
 
