@@ -134,7 +134,8 @@ def test_a_killed_demo_leaves_no_half_page(tmp_path: Path, wait: float) -> None:
 
 def test_it_ends_with_three_commands_to_try_next(demo: subprocess.CompletedProcess[str]) -> None:
     told = demo.stdout.partition("Now with your own data")[2]
-    assert max(map(len, told.splitlines())) <= 80, "no line is broken in a narrow terminal"
+    own = [line for line in told.splitlines() if "[demo].html" not in line]  # the name of a folder may be long
+    assert max(map(len, own)) <= 80, "no line is broken in a narrow terminal"
     commands = re.findall(r"^ *psi (\w+)", told, flags=re.MULTILINE)
     assert commands == ["debug", "review", "report"]
     for name in commands:

@@ -17,7 +17,7 @@ from psidebug.files import write_whole
 from psidebug.review.verdict_store import STORE_FILE, open_store
 from psidebug.review.verdicts import Verdict
 from psidebug.store import load_run, save_run
-from psidebug.store.manifest import ALL_LABELS
+from psidebug.store.manifest import ALL_LABELS, EVERY_LABEL
 from tests.conftest import Planted
 from tests.power import Disk, written
 from tests.store.conftest import debugged, told
@@ -139,8 +139,7 @@ def test_the_table_of_all_labels_is_that_of_the_run(
     seen = set()
     for number, (_, tree) in enumerate(disk.images):
         run = load_run(written(tree, tmp_path / "left" / str(number)) / "run")
-        assert run.all_labels is not None
-        assert pq.read_table(run.all_labels).column("repaired").to_pylist() == [run.notes[0]]
+        assert pq.read_table(run.files.place(EVERY_LABEL)).column("repaired").to_pylist() == [run.notes[0]]
         seen.add(run.notes[0])
     disk.close()
     assert seen == {"old", "new"}
