@@ -55,6 +55,8 @@ def test_a_reviewer_in_jupyter_decides_by_keys_alone(chromium: Browser, saved_ru
         expect(status).to_have_text("")  # there is none before it
         expect(widget).to_be_focused()
         page.keyboard.press("Tab")
+        expect(widget.get_by_role("region", name="Values of the row")).to_be_focused()  # arrows scroll it
+        page.keyboard.press("Tab")
         expect(widget.get_by_role("button").first).to_be_focused()
         expect(page.locator(".jp-Notebook > .jp-WindowedPanel-outer .jp-Cell")).to_have_count(2)
         outside = [each for each in asked if not each.startswith(("http://127.0.0.1:", "data:", "blob:"))]
