@@ -33,7 +33,7 @@ def interrupted(folder: Path, after: float | None) -> tuple[int, str, float]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": paths},
+        env={name: value for name, value in os.environ.items() if name != "PSI_INTERRUPTS"} | {"PYTHONPATH": paths},
     ) as process:
         assert process.stdout is not None
         assert process.stdout.read(len("ready")) == "ready"
