@@ -8,6 +8,8 @@ import os
 import pickle
 import random
 import re
+import subprocess
+import sys
 import warnings
 import zipfile
 from pathlib import Path
@@ -522,3 +524,15 @@ def test_a_pipeline_for_mixed_columns_goes_through_a_run(planted: Planted, tmp_p
     run = psidebug.Diagnosis.load(tmp_path / "run")
     rows = run.data.rows[run.order[:6]].tolist()
     assert str(run.verify(rows)) == str(found.verify(rows))
+
+
+@pytest.mark.parametrize("other", ["torch", "dask.array"])
+def test_saving_a_model_imports_no_other_library(tmp_path: Path, other: str) -> None:
+    """skops looks for estimators in all of scikit-learn, some packages of which import these: that takes seconds."""
+    program = (
+        "import sys; from sklearn.linear_model import LogisticRegression; from psidebug.models import as_skops; "
+        f"as_skops(LogisticRegression()); print({other!r} in sys.modules); "
+        "import sklearn.externals.array_api_compat.torch as compat; print('torch' in sys.modules, compat.__name__)"
+    )
+    made = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert made.stdout.split() == ["False", "True", "sklearn.externals.array_api_compat.torch"], "and it still can be"

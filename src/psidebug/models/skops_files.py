@@ -7,8 +7,10 @@ are opened: what was learned is replaced by nothing before skops makes an object
 
 from __future__ import annotations
 
+import importlib
 import io
 import json
+import sys
 import zipfile
 from collections.abc import Iterator
 from typing import Any
@@ -66,6 +68,8 @@ OPTIONS_TOO = ("_other_params", "_sklearn_version", "feature_names_in_")
 and the names of the columns that the model was fitted on."""
 COLUMNS = "columns_in_file"
 """The attribute of a model from a file that names the columns it was fitted on, if the file does."""
+OF_OTHER_LIBRARIES = tuple(f"sklearn.externals.array_api_compat.{name}" for name in ("torch", "dask", "cupy"))
+"""Packages inside scikit-learn that import another library, if it is installed."""
 LEARNED = ("TreeNode", "LossNode", "SparseMatrixNode")
 """Kinds of parts, by skops' names, that only what was learned needs."""
 NOTHING = {"__class__": "str", "__module__": "builtins", "__loader__": "JsonNode", "content": "null", "is_json": True}
@@ -74,13 +78,12 @@ NOTHING = {"__class__": "str", "__module__": "builtins", "__loader__": "JsonNode
 
 def as_skops(model: Any) -> bytes:
     """The unfitted classifier as a skops file; raises :class:`UnreadableModel` if it could not be opened again."""
-    import skops.io
-
+    skops_io = _skops_io()
     name = type(model).__name__
     try:
         unfitted = fresh(model)
-        content: bytes = skops.io.dumps(unfitted)
-        unknown = skops.io.get_untrusted_types(data=content)
+        content: bytes = skops_io.dumps(unfitted)
+        unknown = skops_io.get_untrusted_types(data=content)
     except Exception as error:  # a part of any library, which may fail in any way
         raise UnreadableModel(f"{name} cannot be written as skops: {first_line(error)}.") from None
     if strange := sorted(set(unknown) - TRUSTED):
@@ -91,16 +94,15 @@ def as_skops(model: Any) -> bytes:
 
 def from_skops(content: bytes, *, name: str) -> Any:
     """The unfitted model in a skops file, without caches, if every type in it is known to be harmless."""
-    import skops.io
-
+    skops_io = _skops_io()
     try:
         options = _options_alone(content, name)
-        if strange := sorted(set(skops.io.get_untrusted_types(data=options)) - TRUSTED):
+        if strange := sorted(set(skops_io.get_untrusted_types(data=options)) - TRUSTED):
             raise UnreadableModel(
                 f"{name} holds {', '.join(strange[:3])}, which Psi does not open from a file: it could run code. If "
                 f"you trust it, load it in Python and call psidebug.debug."
             )
-        opened = without_caches(skops.io.loads(options, trusted=sorted(TRUSTED)))
+        opened = without_caches(skops_io.loads(options, trusted=sorted(TRUSTED)))
         made = fresh(opened)
         check_stays_here(made, name)
         names = getattr(opened, "feature_names_in_", None)
@@ -112,6 +114,21 @@ def from_skops(content: bytes, *, name: str) -> Any:
         raise UnreadableModel(f"{name} needs {error.name}, which is not installed: pip install {error.name}.") from None
     except Exception as error:  # a damaged or hostile file may fail in any way
         raise UnreadableModel(f"{name} is damaged: {first_line(error)}. Save it again.") from None
+
+
+def _skops_io() -> Any:
+    """``skops.io``. It imports all of scikit-learn, to list the estimators; PyTorch and Dask are kept out of that.
+
+    They would take seconds, for two packages in which there is no estimator.
+    """
+    held_back = [name for name in OF_OTHER_LIBRARIES if name not in sys.modules]
+    modules: dict[str, Any] = sys.modules
+    modules.update(dict.fromkeys(held_back))  # None: an import fails, and that of all packages goes on
+    try:
+        return importlib.import_module("skops.io")
+    finally:
+        for name in held_back:
+            modules.pop(name, None)
 
 
 def _options_alone(content: bytes, name: str) -> bytes:
