@@ -72,16 +72,21 @@ def test_log_probabilities_are_normalised_and_the_rule_is_the_same_for_training_
         np.testing.assert_allclose(np.exp(logs), raw / raw.sum(axis=1, keepdims=True))
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_no_step_away_from_the_answer_is_better(seed: int) -> None:
-    """The penalised likelihood, written anew, has slope 0 there, or rises where a weight is held at 0."""
-    scores, labels, rng = simulated(seed, 120, 3)
+@pytest.mark.parametrize("taught", [False, True])
+@pytest.mark.parametrize(("seed", "size"), [(0, 2), (1, 2), (2, 3), (3, 3), (4, 5)])
+def test_no_step_away_from_the_answer_is_better(seed: int, size: int, taught: bool) -> None:
+    """The penalised likelihood, written anew, has slope 0 there, or rises where a weight is held at 0.
+
+    Also where training labels teach that may be wrong, a third of them: then it is not convex.
+    """
+    scores, labels, rng = simulated(seed, 120, size)
+    likelihood = 1.0 / 6 + 0.5 * np.eye(size)[rng.integers(0, size, 7)]
     predictions = [
         predicted("knows", scores + rng.normal(size=scores.shape)),
         predicted("guesses", rng.normal(size=scores.shape)),
         predicted("misleads", -scores),
     ]
-    found = calibrate(predictions, labels)
+    found = calibrate(predictions, labels, likelihood if taught else None)
 
     def loss(values: Floats) -> float:
         weights, bias = values[:3], np.array([0.0, *values[3:]])
@@ -89,15 +94,34 @@ def test_no_step_away_from_the_answer_is_better(seed: int) -> None:
         for point, label in enumerate(labels):
             raw = bias + sum(w * each.test[point] for w, each in zip(weights, predictions, strict=True))
             total -= raw[label] - np.log(np.exp(raw).sum())
+        for row in range(7 if taught else 0):
+            raw = bias + sum(w * each.train[row] for w, each in zip(weights, predictions, strict=True))
+            total -= np.log((likelihood[row] * np.exp(raw)).sum() / np.exp(raw).sum())
         return float(total)
 
     answer = np.concatenate([found.weights, found.bias[1:]])
     steps = 1e-4 * np.eye(len(answer))
     slopes = np.array([(loss(answer + step) - loss(answer - step)) / 2e-4 for step in steps])
-    held = np.append(found.weights <= 1e-9, [False, False])
+    held = np.append(found.weights <= 1e-9, [False] * (size - 1))
     assert found.weights[2] == 0.0, "nobody is believed against what they say"
     assert np.all(slopes[held] >= -0.02)
-    np.testing.assert_allclose(slopes[~held], 0.0, atol=0.05)
+    np.testing.assert_allclose(slopes[~held], 0.0, atol=0.01)
+
+
+def test_it_ends_where_the_labels_teach_the_opposite_of_each_other() -> None:
+    """Training labels that a predictor is always wrong about, many times the test labels: far from convex."""
+    scores, labels, _ = simulated(6, 2000, 3)
+    logs = log_softmax(4.0 * scores[7:], axis=1)
+    teach = LabelPredictions("sure", logs[100:], logs[:100])
+    likelihood = 1.0 - np.eye(3)[labels[100:]]
+    found = calibrate([teach], labels[:100], likelihood)
+    tried = [Calibrated(("sure",), np.array([a]), found.bias, logs, logs) for a in np.linspace(0.0, 2.0, 201)]
+    totals = []
+    for each in tried:
+        train, test = each.applied_to([teach]).train, each.applied_to([teach]).test
+        total = test[np.arange(100), labels[:100]].sum() + np.log((likelihood * np.exp(train)).sum(axis=1)).sum()
+        totals.append(total - 0.5 * WEIGHT_PRIOR * float((each.weights[0] - 1.0) ** 2))
+    assert found.weights[0] == pytest.approx(tried[int(np.argmax(totals))].weights[0], abs=0.01)
 
 
 def test_labels_that_may_be_wrong_teach_as_far_as_they_are_believed() -> None:

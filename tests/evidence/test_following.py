@@ -77,7 +77,7 @@ def test_no_other_share_and_rates_are_likelier(seed: int) -> None:
     truth = rng.random(300) < chance
     given = np.where(rng.random(300) < 0.4, rng.random(300) < look, truth).astype(np.intp)
     probability, q = np.column_stack([1 - chance, chance]), np.where(given == 1, look, 1 - look)
-    found = fit_by_em(probability, given, None, even=False, look=q, rounds=5_000)
+    found = fit_by_em(probability, given, None, look=q, rounds=5_000)
 
     def log_likelihood(follow: float, wrong: Floats) -> float:
         rates = np.array([[1 - wrong[0], wrong[0]], [wrong[1], 1 - wrong[1]]])
@@ -131,7 +131,7 @@ def test_the_prior_draws_rates_to_even_ones() -> None:
     truth = np.repeat([0, 1], 500)
     given = truth.copy()
     given[500:650] = 0  # 30% of class 1, none of class 0
-    found = fit_by_em(np.eye(2)[truth], given, None, even=False, look=np.full(1000, 1e-12), rounds=5_000)
+    found = fit_by_em(np.eye(2)[truth], given, None, look=np.full(1000, 1e-12), rounds=5_000)
     counts = np.array([[500.0, 0.0], [150.0, 350.0]])
     counts += np.where(np.eye(2) == 1, policy.RIGHT_PSEUDO_COUNT, policy.WRONG_PSEUDO_COUNT)
     counts += policy.SHRUNK * even_rates(2, 1.0 - float(np.trace(counts) / counts.sum()))

@@ -9,6 +9,7 @@ from sklearn.dummy import DummyClassifier
 
 from psidebug.evidence.held_out import Floats, Mask
 from psidebug.evidence.proposals import proposed
+from psidebug.slices.binned import Binned
 from psidebug.slices.conditions import Slice
 from psidebug.task.task import Task
 
@@ -26,7 +27,7 @@ def dated(inside: Mask) -> list[Slice]:
     """What is proposed with a date, where these labels are all 1."""
     labels = np.where(inside, 1, LABELS)
     task = Task.of(DummyClassifier(), X, labels, X[:600], LABELS[:600], metadata=DATES, rows=[f"r{i}" for i in X.index])
-    found = proposed(task, np.zeros(COUNT), np.log(np.column_stack([1.0 - P, P])), None)
+    found = proposed(task, Binned.of(task), np.zeros(COUNT), np.log(np.column_stack([1.0 - P, P])), None)
     return [each for each in found if "date" in each.columns]
 
 

@@ -18,7 +18,7 @@ from scipy.stats import norm
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 
-from psidebug.slices import find as module
+from psidebug.slices import binned
 from psidebug.slices.conditions import Slice
 from psidebug.slices.find import clipped, slices_by_score
 from psidebug.slices.scores import Spread
@@ -421,14 +421,14 @@ def test_classes_with_few_rows_and_many_classes() -> None:
 
 
 def test_the_part_that_is_searched_does_not_depend_on_the_order_of_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_CELLS", 4 * 500)
-    monkeypatch.setattr(module, "LEAST_SEARCHED", 100)
+    monkeypatch.setattr(binned, "MOST_CELLS", 4 * 500)
+    monkeypatch.setattr(binned, "LEAST_SEARCHED", 100)
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(4000, 2)), rng.integers(2, size=4000)
     other = rng.permutation(4000)
     orders = [np.arange(4000), other]
     tasks = [Task.of(LogisticRegression(), X[order], y[order], X[:9], y[:9], rows=order) for order in orders]
-    one, two = (set(order[module.searched_rows(task)].tolist()) for order, task in zip(orders, tasks, strict=True))
+    one, two = (set(order[binned.searched_rows(task)].tolist()) for order, task in zip(orders, tasks, strict=True))
     assert one == two
     assert len(one) < 4000
 
@@ -438,8 +438,8 @@ def test_of_many_rows_a_part_is_searched_and_all_are_measured(monkeypatch: pytes
     scores = (frame["city"] == "Lima").to_numpy() + 0.3 * noise(4000)
     task = task_with(frame)
     whole = slices_by_score(task, scores, most=2)
-    monkeypatch.setattr(module, "MOST_CELLS", 4 * 500)
-    monkeypatch.setattr(module, "LEAST_SEARCHED", 100)
+    monkeypatch.setattr(binned, "MOST_CELLS", 4 * 500)
+    monkeypatch.setattr(binned, "LEAST_SEARCHED", 100)
     part = slices_by_score(task, scores, most=2)
     assert conditions(part) == conditions(whole) == ["city = Lima"] * 2
     for one, two in zip(sorted(whole, key=lambda s: s.given), sorted(part, key=lambda s: s.given), strict=True):

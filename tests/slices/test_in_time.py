@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 from sklearn.dummy import DummyClassifier
 
+from psidebug.slices.binned import Binned
 from psidebug.slices.conditions import Slice
-from psidebug.slices.find import searchable
 from psidebug.slices.in_time import RATES, Periods, slices_in_time
 from psidebug.task.columns import column_of
 from psidebug.task.task import Task
@@ -50,7 +50,7 @@ class Year:
     def found(self, p: float | Floats = P) -> list[Slice]:
         task, of_one = self.task, np.broadcast_to(p, COUNT)
         log_p = np.log(np.column_stack([1.0 - of_one, of_one]))
-        return slices_in_time(task, log_p, most=4, within=searchable(task))
+        return slices_in_time(task, log_p, most=4, within=Binned.of(task))
 
 
 def joined(found: list[Slice]) -> list[Slice]:

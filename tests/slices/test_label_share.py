@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from scipy.stats import chi2_contingency, norm
 from sklearn.dummy import DummyClassifier
 
+from psidebug.slices.binned import Binned
 from psidebug.slices.conditions import Slice
 from psidebug.slices.find import slices_by_label_share
 from psidebug.task.task import Task
@@ -147,7 +148,8 @@ def test_without_anything_to_tell_rows_apart_there_is_no_slice() -> None:
 @pytest.mark.parametrize("least", [3, 30])
 def test_fewer_rows_than_asked_for_make_no_slice(least: int) -> None:
     (X, y), (X_test, y_test) = people(0, 200), people(1, 200)
-    found = slices_by_label_share(task_of(X, y, X_test, y_test), most=20, least=least)
+    task = task_of(X, y, X_test, y_test)
+    found = slices_by_label_share(task, most=20, within=Binned.of(task, least=least))
     assert found
     assert min(len(each.members) for each in found) >= least
 

@@ -29,7 +29,6 @@ from psidebug.evidence.drawn import MOST_LOOKED_AT, drawn_rows
 from psidebug.findings.effects import Verification
 from psidebug.findings.findings import FoundCause
 from psidebug.margins import log_losses
-from psidebug.task import learner as learners
 from psidebug.task.columns import column_of
 from psidebug.task.data import Data, LabelledSet
 from psidebug.task.task import Task
@@ -158,7 +157,7 @@ def _told_beyond(trainer: Trainer, column: str) -> float:
     """Nats that a column says about the test labels beyond the model, by one half of the test rows about the other."""
     task = trainer.task
     own = next(each for each in both_sets(task.data) if each.name == column).indicators()[1]
-    scores = learners.scores(task.learner, task.test.features, task.encoding.native_codes, task.encoding.size)
+    scores = task.scores
     said = np.clip(scores - scores.max(axis=1, keepdims=True), -30.0, 0.0)
     codes, half = task.test.codes, np.arange(len(task.test)) % 2 == 0
     gained = 0.0

@@ -176,13 +176,15 @@ def _either_set(
     mirror, judges = mirrored(task), everyone.impartial
     if not enough_evidence(mirror) or not judges.everyone:
         return tuple(hypotheses), None, False
-    exchanged = Contest.of(mirror, judges.of_mirrored(mirror))
+    exchanged = Contest.of(mirror, judges.of_mirrored(mirror), cut=lambda: contest.binned.exchanged)
     of_test = compared(exchanged, None, tick)[0]
     if not accused and (of_test.follow or 0.0) > policy.MAJORITY:
         return tuple(hypotheses), None, False  # nearly all follow the look of their rows: another rule, and no errors
     if of_test.surplus < policy.LEAST_OF_TEST:
         return tuple(hypotheses), None, False
-    by_judges = hypotheses[0] if judges is everyone else compared(Contest.of(task, judges, None), None, tick)[0]
+    by_judges = hypotheses[0]
+    if judges is not everyone:
+        by_judges = compared(Contest.of(task, judges, cut=lambda: contest.binned), None, tick)[0]
     if accused and _training_rather(judges, by_judges, of_test):
         return tuple(hypotheses), None, False
     vetoed = accused and _gain_on_validation(task, trainer, hypotheses[0]) < 0

@@ -6,16 +6,25 @@ noise rates R(y | k) the given label y_i speaks for each true class k by as much
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
+import numpy.typing as npt
 from scipy.stats import chi2
 
 from psidebug import policy
 from psidebug.evidence.held_out import Elsewhere, Floats, LabelPredictions
 from psidebug.task.labels import Codes
+
+MOST_STEPS, SETTLED = 100, 1e-7
+"""Newton's method ends when it expects to gain fewer nats than this."""
+NEARLY_SETTLED = 1e-4
+"""Nor does it go on after a whole step that gained fewer: near the end the next gains about the square."""
+LEAST_GAIN = 1e-4
+"""A step is halved until it gains this part of what the slope promises."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,44 +77,130 @@ def calibrate(
     train_likelihood: Floats | None = None,
     start: Calibrated | None = None,
 ) -> Calibrated:
-    """Learn a and b by penalised maximum likelihood, of the test labels and of the training labels if they may teach:
+    """Learn a and b once; see :meth:`Calibrator.best`."""
+    return Calibrator.of(predictions, test_codes, by_training=train_likelihood is not None).best(
+        train_likelihood, start
+    )
 
-        Σ_t log P(y_t | x_t) + Σ_i log Σ_k P(k | x_i) R(y_i | k),
 
-    subject to a ≥ 0. ``train_likelihood`` (N, K) is R(y_i | k), how likely the given label of each training row is for
-    each class that may be the true one; without it the problem is convex.
+@dataclass(frozen=True, eq=False)
+class Calibrator:
+    """Learns a and b from the same predictions as often as it is asked.
+
+    With the features x_ik of row i for class k (log p_j(k | x_i) of every predictor, and which class it is), the scores
+    s_ik = v · x_ik, v = (a, b), and how likely the label of the row is for each true class, l_ik, it minimises
+
+        L(v) = Σ_i (log Σ_k exp s_ik - log Σ_k l_ik exp s_ik) + ½ Σ_j c_j (v_j - m_j)²,   a ≥ 0,
+
+    by Newton's method. With P_ik ∝ exp s_ik and W_ik ∝ l_ik exp s_ik,
+
+        ∇L = Σ_i Σ_k (P_ik - W_ik) x_ik + c (v - m),    ∇²L = Σ_i (Cov_P x_i - Cov_W x_i) + diag c.
     """
-    logs, size = _stacked([each.test for each in predictions]), predictions[0].test.shape[1]
-    likelihood = np.eye(size).take(test_codes, axis=1)
-    if train_likelihood is not None:
-        logs = np.concatenate([logs, _stacked([each.train for each in predictions])], axis=2)
-        likelihood = np.hstack([likelihood, train_likelihood.T])
-    advantages = logs[:, 1:] - logs[:, :1]  # only what a class has on the first one counts: there is less to sum
-    count, _, rows = advantages.shape
-    advantages = advantages.reshape(count, -1)
-    mean, of_first, of_others = np.full(count, 1.0 / count), likelihood[0], np.ascontiguousarray(likelihood[1:])
 
-    def loss(values: Floats) -> tuple[float, Floats]:
-        weights, bias = values[:count], values[count:]
-        scores = (weights @ advantages).reshape(size - 1, rows) + bias[:, None]
+    predictions: Sequence[LabelPredictions]
+    of_test: Floats
+    """l (K, M) of the test labels."""
+    advantages: Floats
+    """(predictors, K-1, rows): log p of a class less that of the first; only that counts."""
+
+    @classmethod
+    def of(cls, predictions: Sequence[LabelPredictions], test_codes: Codes, *, by_training: bool) -> Calibrator:
+        """By the test rows, and by the training rows if their labels may teach."""
+        logs = _stacked([each.test for each in predictions])
+        if by_training:
+            logs = np.concatenate([logs, _stacked([each.train for each in predictions])], axis=2)
+        return cls(predictions, np.eye(logs.shape[1]).take(test_codes, axis=1), logs[:, 1:] - logs[:, :1])
+
+    def best(self, train_likelihood: Floats | None = None, start: Calibrated | None = None) -> Calibrated:
+        """By penalised maximum likelihood, of the test labels and of the training labels if they may teach:
+
+            Σ_t log P(y_t | x_t) + Σ_i log Σ_k P(k | x_i) R(y_i | k),
+
+        subject to a ≥ 0. ``train_likelihood`` (N, K) is R(y_i | k), how likely the given label of each training row is
+        for each class that may be the true one; without it the problem is convex.
+        """
+        likelihood = self.of_test if train_likelihood is None else np.hstack([self.of_test, train_likelihood.T])
+        count, others, _ = self.advantages.shape
+        mean = np.append(np.full(count, 1.0 / count), np.zeros(others))
+        prior = np.append(np.full(count, policy.WEIGHT_PRIOR), np.full(others, policy.BIAS_PRIOR))
+        v = mean if start is None else np.append(start.weights, start.bias[1:])
+        here = self._at(v, likelihood)
+        for _ in range(MOST_STEPS):
+            lost = here.loss + 0.5 * float(prior @ (v - mean) ** 2)
+            slope = self._slope(here) + prior * (v - mean)
+            free = (v > 0) | (slope < 0)
+            free[count:] = True
+            step = np.zeros(len(v))
+            step[free] = -_solved(
+                free, slope, (self._curvature(here, exact) + np.diag(prior) for exact in (True, False))
+            )
+            part, expected = 1.0, -float(slope @ step)
+            while expected > SETTLED:
+                tried = v + part * step
+                tried[:count] = np.maximum(tried[:count], 0.0)
+                there = self._at(tried, likelihood)
+                now = there.loss + 0.5 * float(prior @ (tried - mean) ** 2)
+                if now <= lost + LEAST_GAIN * float(slope @ (tried - v)):
+                    break
+                part, expected = 0.5 * part, 0.5 * expected
+            else:
+                break
+            v, here = tried, there
+            if part == 1.0 and lost - now < NEARLY_SETTLED:
+                break
+        return _combine(self.predictions, v[:count], np.append(0.0, v[count:]))
+
+    def _at(self, v: Floats, likelihood: Floats) -> _Place:
+        count, others, rows = self.advantages.shape
+        scores = (v[:count] @ self.advantages.reshape(count, -1)).reshape(others, rows) + v[count:, None]
         top = np.maximum(scores.max(axis=0), 0.0)
-        first, others = np.exp(-top), np.exp(np.subtract(scores, top, out=scores), out=scores)
-        joint = others * of_others
-        total = np.maximum(first * of_first + _sum(joint), 1e-300)
-        norm = first + _sum(others)
-        residual = others / norm - np.divide(joint, total, out=joint)
-        away = weights - mean
-        penalty = 0.5 * policy.WEIGHT_PRIOR * float(away @ away) + 0.5 * policy.BIAS_PRIOR * float(bias @ bias)
-        slope = np.append(
-            advantages @ residual.ravel() + policy.WEIGHT_PRIOR * away,
-            residual.sum(axis=1) + policy.BIAS_PRIOR * bias,
-        )
-        return penalty - float(np.log(total / norm).sum()), slope
+        first, rest = np.exp(-top), np.exp(np.subtract(scores, top, out=scores), out=scores)
+        joint = rest * likelihood[1:]
+        total = np.maximum(first * likelihood[0] + _sum(joint), 1e-300)
+        norm = first + _sum(rest)
+        loss = -float(np.log(total / norm).sum())
+        return _Place(loss, np.divide(rest, norm, out=rest), np.divide(joint, total, out=joint))
 
-    first = np.append(mean, np.zeros(size - 1)) if start is None else np.append(start.weights, start.bias[1:])
-    bounds = [(0.0, None)] * count + [(None, None)] * (size - 1)
-    best = minimize(loss, first, jac=True, method="L-BFGS-B", bounds=bounds).x
-    return _combine(predictions, best[:count], np.append(0.0, best[count:]))
+    def _slope(self, at: _Place) -> Floats:
+        residual = at.before - at.after
+        return np.append(self.advantages.reshape(len(self.advantages), -1) @ residual.ravel(), residual.sum(axis=1))
+
+    def _curvature(self, at: _Place, exact: bool) -> Floats:
+        """Σ_i Cov_P x_i, less Σ_i Cov_W x_i if it is to be ``exact``."""
+        count, others, rows = self.advantages.shape
+        if others == 1:  # Cov_p x = p (1 - p) x xᵀ
+            spread = (at.before * (1.0 - at.before) - exact * at.after * (1.0 - at.after))[0]
+            features = np.append(self.advantages[:, 0], np.ones((1, rows)), axis=0)
+            return np.asarray((features * spread) @ features.T)
+        p = at.before - exact * at.after
+        weighed, curvature = self.advantages * p, np.diag(np.append(np.zeros(count), p.sum(axis=1)))
+        curvature[:count, :count] = weighed.reshape(count, -1) @ self.advantages.reshape(count, -1).T
+        curvature[:count, count:] = weighed.sum(axis=2)
+        curvature[count:, :count] = curvature[:count, count:].T
+        for sign, each in ((-1.0, at.before), (1.0, at.after))[: 1 + exact]:
+            means = np.concatenate([(self.advantages * each).sum(axis=1), each])
+            curvature += sign * (means @ means.T)
+        return np.asarray(curvature)
+
+
+class _Place(NamedTuple):
+    """What there is to know at some v."""
+
+    loss: float
+    before: Floats
+    """P (K-1, rows) of all classes but the first."""
+    after: Floats
+    """W, that is P given the labels."""
+
+
+def _solved(free: npt.NDArray[np.bool_], slope: Floats, curvatures: Iterator[Floats]) -> Floats:
+    """C⁻¹ slope among what is free, with the first of the curvatures C that is positive definite."""
+    for each in curvatures:
+        own = each[np.ix_(free, free)]
+        with suppress(np.linalg.LinAlgError):
+            np.linalg.cholesky(own)
+            return np.asarray(np.linalg.solve(own, slope[free]))
+    return slope[free]
 
 
 def _combine(predictions: Sequence[LabelPredictions], weights: Floats, bias: Floats) -> Calibrated:

@@ -67,7 +67,9 @@ def compared(contest: Contest, effects: Floats | None, tick: Tick) -> list[Hypot
     """The same by the predictors that there are: none is trained on repaired labels, and no annotator is heard."""
     tick("slices", 0, 1)
     first = scattered(contest)
-    found = proposed(contest.task, first.p_wrong(contest.labels.codes), contest.calibrated.train, effects)
+    found = proposed(
+        contest.task, contest.binned, first.p_wrong(contest.labels.codes), contest.calibrated.train, effects
+    )
     best_scattered, bar = scattered_jointly(contest, first)
     hypotheses = [best_scattered]
     weighed = [[each] for each in promising(contest, first, found)[: policy.SLICES_WEIGHED]]

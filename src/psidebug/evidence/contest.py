@@ -13,9 +13,9 @@ look of their row (decision 23).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -36,8 +36,8 @@ from psidebug.evidence.joint_fit import (
 )
 from psidebug.evidence.noise_rates import NoiseFit, even_rates, fit_rates, log_likelihood, with_rates
 from psidebug.evidence.predictors import OWN, Predictors
+from psidebug.slices.binned import Binned
 from psidebug.slices.conditions import Slice
-from psidebug.task import learner as learners
 from psidebug.task.labels import Codes
 from psidebug.task.task import Task
 
@@ -57,14 +57,29 @@ class Contest:
     """By everyone, trained on all labels."""
     calibrated: Calibrated
     """These, calibrated on the test labels alone."""
+    cut: Callable[[], Binned]
+    """Who cuts the columns, if they are searched."""
 
     @classmethod
-    def of(cls, task: Task, predictors: Predictors, stated: Floats | None = None) -> Contest:
-        """Trains every predictor once."""
+    def of(
+        cls,
+        task: Task,
+        predictors: Predictors,
+        stated: Floats | None = None,
+        *,
+        cut: Callable[[], Binned] | None = None,
+    ) -> Contest:
+        """Trains every predictor once; ``cut`` may give columns that another contest has cut."""
         predictions = predictors.predict()
         calibrated = calibrate(predictions, task.test.codes)
         predictors = predictors.without(calibrated.unused)
-        return cls(task, given_labels(task, stated), stated, predictors, predictions, calibrated)
+        cut = partial(Binned.of, task) if cut is None else cut
+        return cls(task, given_labels(task, stated), stated, predictors, predictions, calibrated, cut)
+
+    @cached_property
+    def binned(self) -> Binned:
+        """The columns in cells, for all searches."""
+        return self.cut()
 
     @cached_property
     def quick(self) -> Contest | None:
@@ -107,7 +122,7 @@ def worth_asking(everyone: Predictors) -> Predictors:
     task, others = everyone.task, everyone.without([OWN])
     if not others.everyone or all(each.quick for each in everyone.everyone if each.name == OWN):
         return everyone
-    scores = learners.scores(task.learner, task.test.features, task.encoding.native_codes, task.encoding.size)
+    scores = task.scores
     unseen = np.zeros((len(task.train), task.encoding.size))  # what it says of training rows is not asked
     fitted = LabelPredictions(OWN, unseen, log_probabilities(scores))
     return others if OWN in calibrate([*others.predict(), fitted], task.test.codes).unused else everyone

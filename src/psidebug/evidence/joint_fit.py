@@ -21,7 +21,7 @@ import numpy as np
 
 from psidebug import policy
 from psidebug.evidence.belief import Belief
-from psidebug.evidence.calibration import Calibrated, calibrate, chance
+from psidebug.evidence.calibration import Calibrated, Calibrator, calibrate, chance
 from psidebug.evidence.held_out import Floats, LabelPredictions, Mask, Rows, few
 from psidebug.evidence.noise_rates import (
     START,
@@ -29,6 +29,7 @@ from psidebug.evidence.noise_rates import (
     NoiseFit,
     even_rates,
     fit_by_em,
+    fit_even,
     label_likelihood,
     log_likelihood,
     uneven_are_better,
@@ -104,10 +105,12 @@ class GivenLabels:
     def noise(
         self, calibrated: Calibrated, *, even: bool, start: NoiseFit | None = None, rounds: int | None = None
     ) -> NoiseFit:
-        """The likeliest rates of one kind."""
-        look, limit = None if self.look is None else self.look.likelihood, {} if rounds is None else {"rounds": rounds}
-        probability = self.probability(calibrated)
-        return fit_by_em(probability, self.codes, self.known, even=even, look=look, start=start, **limit)
+        """The likeliest rates of one kind; no label follows the look of its row where they are even."""
+        probability, limit = self.probability(calibrated), {} if rounds is None else {"rounds": rounds}
+        if even:
+            return fit_even(probability, self.codes, self.known)
+        look = None if self.look is None else self.look.likelihood
+        return fit_by_em(probability, self.codes, self.known, look=look, start=start, **limit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,13 +225,14 @@ def _in_turns(
 ) -> JointFit:
     some, of_these = sampled(given, predictions)
     rates, before, noise = even_rates(predictions[0].test.shape[1], START), -np.inf, None
-    calibrated = calibrate(of_these, test_codes, some.likelihood(rates, START_FOLLOWING if given.look else None))
+    calibrator = Calibrator.of(of_these, test_codes, by_training=True)
+    calibrated = calibrator.best(some.likelihood(rates, START_FOLLOWING if given.look else None))
     for _ in range(ROUNDS):
         noise = some.noise(calibrated, even=even, start=noise, rounds=ROUNDS_OF_EM)
         now = noise.log_likelihood + log_likelihood(calibrated.test, test_codes)
         if abs(now - before) < SETTLED:
             break
         likelihood = some.likelihood(noise.rates, noise.follow)
-        calibrated, before = calibrate(of_these, test_codes, likelihood, calibrated), now
+        calibrated, before = calibrator.best(likelihood, calibrated), now
     calibrated = calibrated.applied_to(predictions)
     return JointFit.of(calibrated, given.noise(calibrated, even=even, start=noise), test_codes, given.look)

@@ -3,9 +3,9 @@
 With P(k | x_i) from predictors that never saw label i, the given label y_i has probability Σ_k P(k | x_i) R(y_i | k),
 and its true value is k with probability W_ik ∝ P(k | x_i) R(y_i | k). EM raises the likelihood of all given labels in
 turns: W from R, then R(b | k) = Σ_i W_ik [y_i = b] / Σ_i W_ik. The rates may also be *even*, one for all pairs of
-classes: R(b | k) = ε / (K-1), ε the share of wrong labels. Of the two the one is taken that is likelier after a charge
-for its rates: rates that differ by chance alone, or since the predictors prefer a class, would put the labels of one
-class before those of another.
+classes: R(b | k) = ε / (K-1), ε the share of wrong labels, found by Newton's method. Of the two the one is taken that
+is likelier after a charge for its rates: rates that differ by chance alone, or since the predictors prefer a class,
+would put the labels of one class before those of another.
 
 People and rules do not err at random: they err on rows that *look* like another class. A share ρ of the labels then
 follows the look of its row, q(b | x), whatever the truth is, and the others the truth (decision 23):
@@ -32,6 +32,8 @@ from psidebug.task.labels import Codes
 
 ROUNDS, SETTLED = 200, 1e-5
 """EM ends when no rate changes by more than this."""
+SETTLED_EVEN = 1e-9
+"""So does Newton's method for even rates."""
 START, START_FOLLOWING = 0.05, 0.3
 """The share of wrong labels that EM begins with, and that of labels which follow the look of their row."""
 
@@ -91,7 +93,7 @@ def fit_rates(
         fixed = log_likelihood(log_probability[sure], given[sure])
         return NoiseFit(rest.rates, posterior, rest.log_likelihood + fixed, rest.even)
     probability = np.exp(log_probability) * (1.0 if possible is None else possible)
-    even, free = (fit_by_em(probability, given, known, even=even) for even in (True, False))
+    even, free = fit_even(probability, given, known), fit_by_em(probability, given, known)
     gain = free.log_likelihood - even.log_likelihood
     return free if uneven_are_better(even, free, gain - miscalibration * len(given)) else even
 
@@ -108,19 +110,47 @@ def even_rates(size: int, share: float) -> Floats:
     return rates
 
 
+def fit_even(probability: Floats, given: Codes, known: Codes | None) -> NoiseFit:
+    """The likeliest even rates, for P(k | x) (n, K): one number, ε.
+
+    With p_i = P(y_i | x_i), and q_i the mean of P(k | x_i) of the other classes,
+
+        Σ_i log (p_i + ε (q_i - p_i)) + c log (1 - ε) + d log ε
+
+    is concave, with c and d the pseudo-counts of right and of wrong labels; Newton's method finds its maximum.
+    """
+    size = probability.shape[1]
+    settled = _settled(probability, known)
+    right = settled[np.arange(len(given)), given]
+    gap = (sums_of_rows(settled) - right) / (size - 1) - right
+    c, d = size * policy.RIGHT_PSEUDO_COUNT, size * (size - 1) * policy.WRONG_PSEUDO_COUNT
+    share, low, high = START, 0.0, 1.0
+    for _ in range(ROUNDS):
+        gains = gap / np.maximum(right + share * gap, 1e-300)
+        slope = float(gains.sum()) - c / (1.0 - share) + d / share
+        low, high = (share, high) if slope > 0 else (low, share)
+        before = share
+        share += slope / (float(gains @ gains) + c / (1.0 - share) ** 2 + d / share**2)
+        share = share if low < share < high else (low + high) / 2
+        if abs(share - before) < SETTLED_EVEN:
+            break
+    rates = even_rates(size, share)
+    posterior, likelihood = posterior_of(probability, rates, given, known)
+    return NoiseFit(rates, posterior, float(np.log(likelihood).sum()), even=True)
+
+
 def fit_by_em(
     probability: Floats,
     given: Codes,
     known: Codes | None,
     *,
-    even: bool,
     look: Floats | None = None,
     start: NoiseFit | None = None,
     rounds: int = ROUNDS,
 ) -> NoiseFit:
-    """The likeliest rates of one kind, for P(k | x) (n, K).
+    """The likeliest rates, for P(k | x) (n, K).
 
-    With ``look``, q(y_i | x_i) (n,), labels may follow the look of their row, and uneven rates are drawn to even ones.
+    With ``look``, q(y_i | x_i) (n,), labels may follow the look of their row, and the rates are drawn to even ones.
     """
     size = probability.shape[1]
     rates = even_rates(size, START) if start is None else start.rates
@@ -133,17 +163,16 @@ def fit_by_em(
         for label, each in enumerate(alike):
             by_truth[:, label] = each.counts(true[:, label], follow)
         counts = by_truth + pseudo_counts
-        if even or look is not None:  # ε is the share of all counts that are off the diagonal
+        if look is not None:  # ε is the share of all counts that are off the diagonal
             drawn_to = even_rates(size, 1.0 - float(counts.trace() / counts.sum()))
-        if look is not None:
             counts += policy.SHRUNK * drawn_to
-        before, rates = (rates, follow), drawn_to if even else counts / counts.sum(axis=1, keepdims=True)
+        before, rates = (rates, follow), counts / counts.sum(axis=1, keepdims=True)
         follow = None if look is None else 1.0 - float(by_truth.sum()) / len(given)
         if max(np.abs(rates - before[0]).max(), abs((follow or 0.0) - (before[1] or 0.0))) < SETTLED:
             break
     posterior, likelihood = posterior_of(probability, rates, given, known, follow, look)
     penalty = 0.0 if look is None else policy.SHRUNK * float(rel_entr(drawn_to, rates).sum())
-    return NoiseFit(rates, posterior, float(np.log(likelihood).sum()), even, follow, penalty)
+    return NoiseFit(rates, posterior, float(np.log(likelihood).sum()), follow=follow, penalty=penalty)
 
 
 class _Alike(NamedTuple):
@@ -168,11 +197,17 @@ class _Alike(NamedTuple):
 
 def _by_label(probability: Floats, given: Codes, known: Codes | None, look: Floats | None) -> list[_Alike]:
     """The rows of each given label: these have one likelihood R(b | ·), so that a sum over them is a product."""
-    if known is not None:
-        probability = np.where((known >= 0)[:, None], np.eye(probability.shape[1])[known], probability)
+    probability = _settled(probability, known)
     rows = [np.flatnonzero(given == label) for label in range(probability.shape[1])]
     parts = [(np.ascontiguousarray(probability[own].T), own) for own in rows]
     return [_Alike(each, None if look is None else look[own] * each.sum(axis=0)) for each, own in parts]
+
+
+def _settled(probability: Floats, known: Codes | None) -> Floats:
+    """P(k | x), 1 for the true class of the rows that a person has settled."""
+    if known is None:
+        return probability
+    return np.where((known >= 0)[:, None], np.eye(probability.shape[1])[known], probability)
 
 
 def with_rates(log_probability: Floats, given: Codes, rates: Floats) -> NoiseFit:

@@ -7,13 +7,14 @@ from dataclasses import replace
 from psidebug import policy
 from psidebug.evidence.held_out import Floats, Mask
 from psidebug.evidence.noise_rates import fit_rates
+from psidebug.slices.binned import Binned
 from psidebug.slices.conditions import Slice
-from psidebug.slices.find import searchable, slices_by_label_share, slices_by_score
+from psidebug.slices.find import slices_by_label_share, slices_by_score
 from psidebug.slices.in_time import at_any_time, slices_in_time
 from psidebug.task.task import Task
 
 
-def proposed(task: Task, p_wrong: Floats, log_p: Floats, effects: Floats | None) -> list[Slice]:
+def proposed(task: Task, within: Binned, p_wrong: Floats, log_p: Floats, effects: Floats | None) -> list[Slice]:
     """Slices by four searches: where training labels are not those of the test set, where scattered errors would be
     thickest, where labels have the largest effect, and when they were not those of other times.
 
@@ -21,8 +22,7 @@ def proposed(task: Task, p_wrong: Floats, log_p: Floats, effects: Floats | None)
     takes off the test loss.
     """
     came = task.as_it_came  # labels that were wrong and are settled still show where others are
-    within = searchable(came)
-    found = slices_by_label_share(came, most=policy.SLICES_LISTED)
+    found = slices_by_label_share(came, most=policy.SLICES_LISTED, within=within)
     for scores in (p_wrong,) if effects is None else (p_wrong, effects):
         found += slices_by_score(came, scores, most=policy.SLICES_LISTED, within=within)
     in_time = slices_in_time(came, log_p, most=policy.SLICES_LISTED, within=within)

@@ -31,21 +31,6 @@ AT_ONCE = 100_000
 """Rows × columns that are counted in one step: few rows of many columns would else take many small ones."""
 
 
-class Conditions(Sequence[Condition]):
-    """Those of the atoms, each made when it is first asked for."""
-
-    def __init__(self, told: list[Told]) -> None:
-        self._told = told
-
-    def __len__(self) -> int:
-        return len(self._told)
-
-    def __getitem__(self, place: Any) -> Any:
-        if not isinstance(told := self._told[place], Condition):
-            told = self._told[place] = told()
-        return told
-
-
 @dataclass(frozen=True, eq=False)
 class Atoms:
     """Conditions, each a range of cells, over N rows."""
@@ -56,7 +41,7 @@ class Atoms:
     """(N, words), 1 where the row has the word."""
     size: int
     """Number of cells."""
-    conditions: Conditions
+    conditions: Told
     first: Ints
     last: Ints
     """Cells of each atom: first, and the one after the last."""
@@ -104,65 +89,46 @@ class Atoms:
 
 def atoms_of(features: Table, metadata: Table | None, ids: npt.NDArray[Any], *, least: int) -> Atoms:
     """All atoms: of the metadata first, then of the features, then of the row ids if these are whole numbers."""
-    blocks: list[Block] = []
-    homes: list[tuple[Home, Table]] = [("metadata", metadata), ("features", features)]
-    for home, table in homes if metadata is not None else homes[1:]:
-        blocks += _blocks_of_columns(_described(table, home), home, least=least)
-        blocks += _entries(table, home, least=least)
-    if ids.dtype.kind in "iu":
-        blocks.append(_stretches(ids, least=least))
-    return _joined(blocks, len(ids))
+    blocks = [] if metadata is None else blocks_of(metadata, "metadata", least=least)
+    return joined([*blocks, *blocks_of(features, "features", least=least), *stretches(ids, least=least)], len(ids))
 
 
-def atoms_of_both(first: Table, second: Table, *, least: int) -> Atoms:
-    """The atoms of two tables of the same columns, over the rows of the first and then of the second."""
-    rows = first.shape[0] + second.shape[0]
-    if sp.issparse(first) or len(first.shape) == 1:
-        both = sp.vstack([first, second], format="csr") if sp.issparse(first) else np.concatenate([first, second])
-        return atoms_of(both, None, np.empty(rows, dtype=object), least=least)
-    pairs = zip(columns(first, unnamed="x"), columns(second, unnamed="x"), strict=True)
-    return _joined(list(_blocks_of_columns([_appended(*pair) for pair in pairs], "features", least=least)), rows)
+def blocks_of(table: Table, home: Home, *, least: int) -> list[Block]:
+    """The conditions on a table: those of its columns, and of its words or entries."""
+    return [*blocks_of_columns(_described(table, home), home, least=least), *_entries(table, home, least=least)]
 
 
-def _appended(first: Column, second: Column) -> Column:
-    """One column of both; as objects where the libraries made different kinds of them."""
-    parts = [first.values, second.values]
-    if len({column.dtype.kind for column in parts}) > 1 and not (first.numeric and second.numeric):
-        parts = [part.astype(object) for part in parts]
-    return Column(first.name, np.concatenate(parts))
-
-
-def _blocks_of_columns(described: list[Column], home: Home, *, least: int) -> Iterator[Block]:
+def blocks_of_columns(described: list[Column], home: Home, *, least: int) -> list[Block]:
+    """Those on columns, cut less finely where these are many."""
     share = MOST_ATOMS // max(1, sum(column.numeric or column.dated for column in described))
-    for column in described:
-        yield from _blocks_of(column, home, least=least, share=share)
+    return [block for column in described for block in _blocks_of(column, home, least=least, share=share)]
 
 
-def _joined(blocks: list[Block], rows: int) -> Atoms:
-    starts = np.cumsum([0, *(block.size for block in blocks)]).tolist()
-    of_words = [block.cells for block in blocks if sp.issparse(block.cells)]
+def joined(blocks: Sequence[Block], rows: int) -> Atoms:
+    """All conditions of several blocks over the same rows."""
+    starts = np.cumsum([0, *(block.size for block in blocks)])
+    of_words = [block for block in blocks if sp.issparse(block.cells)]
     codes = np.empty((len(blocks) - len(of_words), rows), dtype=np.min_scalar_type(starts[-1]))
+    told = Told([block.told for block in blocks])
     about: dict[tuple[Plain, ...], int] = {}
-    conditions = Conditions([told for block in blocks for told, _, _ in block.atoms])
-    numbers: list[tuple[int, int, int, int]] = []
-    place, words = 0, 0
-    for block, start in zip(blocks, starts, strict=False):
-        of_column = not sp.issparse(block.cells)
-        if of_column:
+    numbers: list[Ints] = [np.empty((4, 0), dtype=np.intp)]
+    place = words = atom = 0
+    for block, start in zip(blocks, starts.tolist(), strict=False):
+        count = len(block.told)
+        if sp.issparse(block.cells):
+            column = np.array([about.setdefault(_subject(told[atom + each]), len(about)) for each in range(count)])
+            places = -1 - words - np.arange(count)
+            words += block.size
+        else:
             codes[place] = block.cells
             codes[place] += start
-        for number, (_, first, last) in enumerate(block.atoms):
-            if number == 0 or not of_column:
-                column = about.setdefault(_subject(conditions[len(numbers)]), len(about))
-            numbers.append((start + first, start + last, place if of_column else -1 - words - number, column))
-        place, words = place + of_column, words + (0 if of_column else block.size)
-    return Atoms(
-        codes,
-        sp.csr_array(sp.hstack([sp.csr_array((rows, 0)), *of_words], format="csr")),
-        starts[-1],
-        conditions,
-        *np.array(numbers, dtype=np.intp).reshape(-1, 4).T,
-    )
+            column = np.full(count, about.setdefault(_subject(told[atom]), len(about)) if count else 0)
+            places = np.full(count, place)
+            place += 1
+        numbers.append(np.array([start + block.first, start + block.last, places, column], dtype=np.intp))
+        atom += count
+    texts = sp.csr_array(sp.hstack([sp.csr_array((rows, 0)), *(each.cells for each in of_words)], format="csr"))
+    return Atoms(codes, texts, int(starts[-1]), told, *np.concatenate(numbers, axis=1))
 
 
 def _subject(condition: Condition) -> tuple[Plain, ...]:
@@ -186,7 +152,7 @@ def _entries(table: Table, home: Home, *, least: int) -> Iterator[Block]:
         counts = present.sum(axis=0)
         chosen = np.flatnonzero((counts >= least) & (counts <= table.shape[0] / 2))
         names = [f"{UNNAMED[home]}{index}" for index in chosen.tolist()]
-        yield _single(present[:, chosen], [Condition(name, "≠", (0,), home) for name in names])
+        yield Block.of_cells(present[:, chosen], [Condition(name, "≠", (0,), home) for name in names])
     elif len(table.shape) == 1:
         yield _words("text", table, home, least=least)
 
@@ -200,7 +166,7 @@ def _blocks_of(column: Column, home: Home, *, least: int, share: int) -> Iterato
         block, many = _values(column, home, least=least)
     missing = block.size - 1
     if np.count_nonzero(block.cells == missing) >= least:
-        block.atoms.insert(0, (Condition(name, "missing", (), home), missing, missing + 1))
+        block = block.with_first(Condition(name, "missing", (), home), missing)
     yield block
     if column.dated:
         yield from _calendar(column.values, name, home)
@@ -216,35 +182,39 @@ def _values(column: Column, home: Home, *, least: int) -> tuple[Block, bool]:
     frequent = counts >= (_frequent(len(codes), least) if many else least)
     named = [Condition(name, "=", (value,), home) for value, keep in zip(distinct, frequent, strict=True) if keep]
     cell_of = np.append(np.where(frequent, np.cumsum(frequent) - 1, len(named)), len(named) + 1)  # -1, missing, is last
-    return _single(cell_of[codes], named, others=2), many and any(isinstance(value, str) for value in distinct)
+    return Block.of_cells(cell_of[codes], named, others=2), many and any(isinstance(value, str) for value in distinct)
 
 
 def _words(name: str, texts: npt.NDArray[Any], home: Home, *, least: int) -> Block:
     cells, words = words_of(texts, least=_frequent(len(texts), least))
-    return _single(cells, [Condition(name, "contains", (word,), home) for word in words])
+    return Block.of_cells(cells, [Condition(name, "contains", (word,), home) for word in words])
 
 
 def _frequent(rows: int, least: int) -> int:
     return max(least, int(np.ceil(policy.FREQUENT * rows)))
 
 
-def _stretches(ids: npt.NDArray[Any], *, least: int) -> Block:
-    """``row a to b``: a half, a quarter, … of the rows in the order of their ids, each in half steps."""
+def stretches(ids: npt.NDArray[Any], *, least: int) -> list[Block]:
+    """``row a to b``, if ids are whole numbers: a half, a quarter, … of the rows in their order, each in half steps."""
+    if ids.dtype.kind not in "iu":
+        return []
     order = np.argsort(ids, kind="stable")
     size = 64 if len(ids) >= 64 * least else 8
     starts = -(-np.arange(size + 1) * len(ids) // size)  # so that a half, a quarter, … of the rows end where they end
     codes = np.empty(len(ids), dtype=np.uint8)
     codes[order] = np.arange(len(ids)) * size // len(ids)
-    atoms: list[tuple[Told, int, int]] = []
+    told: list[Condition] = []
+    cells: list[tuple[int, int]] = []
     width = size // 2
     while width > 1:
         for first in range(0, size - width + 1, width // 2):
             rows = order[starts[first] : starts[first + width]]
             if len(rows):
                 ends = (int(ids[rows[0]]), int(ids[rows[-1]]))
-                atoms.append((Condition("row", "between", ends, "rows"), first, first + width))
+                told.append(Condition("row", "between", ends, "rows"))
+                cells.append((first, first + width))
         width //= 2
-    return Block(codes, size, atoms)
+    return [Block(codes, size, told, *np.array(cells, dtype=np.intp).reshape(-1, 2).T)]
 
 
 def _calendar(dates: npt.NDArray[Any], name: str, home: Home) -> Iterator[Block]:
@@ -253,10 +223,5 @@ def _calendar(dates: npt.NDArray[Any], name: str, home: Home) -> Iterator[Block]
         distinct, codes = np.unique(dates.astype(f"datetime64[{unit}]"), return_inverse=True)
         count = int((~np.isnat(distinct)).sum())  # NaT is the last, if it is there
         if 1 < count <= policy.MOST_VALUES:
-            yield _single(codes, [Condition(name, "=", (str(each),), home) for each in distinct[:count]], others=1)
-
-
-def _single(cells: Cells | sp.csr_array, conditions: list[Condition], others: int = 0) -> Block:
-    """Cells that are an atom each, and after them others that are none."""
-    atoms: list[tuple[Told, int, int]] = [(each, cell, cell + 1) for cell, each in enumerate(conditions)]
-    return Block(cells, len(conditions) + others, atoms)
+            named = [Condition(name, "=", (str(each),), home) for each in distinct[:count]]
+            yield Block.of_cells(codes, named, others=1)

@@ -24,8 +24,8 @@ import numpy.typing as npt
 
 from psidebug import policy
 from psidebug.slices.atoms import Atoms, Floats
+from psidebug.slices.binned import Binned
 from psidebug.slices.conditions import UNNAMED, Condition, Home, Ints, Mask, Slice
-from psidebug.slices.find import Searchable
 from psidebug.slices.ranges import short_date
 from psidebug.task.columns import Column, columns
 from psidebug.task.labels import Codes
@@ -35,7 +35,7 @@ RATES = (0.2, 0.5, 0.95)
 """Rates ρ and ε that are tried. The one that is right is learned later; in between, gains are much the same."""
 
 
-def slices_in_time(task: Task, log_p: Floats, *, most: int, within: Searchable) -> list[Slice]:
+def slices_in_time(task: Task, log_p: Floats, *, most: int, within: Binned) -> list[Slice]:
     """Ranges of dates whose labels stand out, and ranges × one condition; so many of each, best first.
 
     ``log_p`` (N, K) are log P(k | x) of the training rows. Of each condition and trace the best range is listed.
@@ -168,7 +168,7 @@ class _Scan:
     least: int
 
     @classmethod
-    def of(cls, periods: Periods, within: Searchable, trace: Trace) -> _Scan:
+    def of(cls, periods: Periods, within: Binned, trace: Trace) -> _Scan:
         gains, own = trace.gains[within.rows], trace.own[within.rows].astype(np.float64)
         sums = np.empty((3, len(periods), len(within.atoms.conditions) + 1))
         for period in range(len(periods)):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable
-from functools import partial
-from itertools import combinations
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,19 +19,55 @@ UNITS = ("Y", "M", "D", "h", "m", "s", "us")
 
 
 Cells = npt.NDArray[np.unsignedinteger[Any] | np.intp]
-Told = Condition | Callable[[], Condition]
-"""A condition, or what makes it: the ends of a range in few digits take longer to find than its rows to count, and of
-thousands of ranges a few are told."""
 
 
-class Block(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Block:
     """Cells of one column, or of many words, and the conditions that hold in ranges [first, last) of them."""
 
     cells: Cells | sp.csr_array
     """Of a column the cell of every row (N,); of words (N, words), 1 where the row has the word."""
     size: int
     """Number of cells."""
-    atoms: list[tuple[Told, int, int]]
+    told: Sequence[Condition]
+    """The conditions; of thousands of ranges a few are told, so these are put into words when they are asked for."""
+    first: Ints
+    last: Ints
+
+    @classmethod
+    def of_cells(cls, cells: Cells | sp.csr_array, told: list[Condition], others: int = 0) -> Block:
+        """Cells that are a condition each, and after them others that are none."""
+        place = np.arange(len(told))
+        return cls(cells, len(told) + others, told, place, place + 1)
+
+    def with_first(self, condition: Condition, cell: int) -> Block:
+        """The same, with a condition that holds in one cell before all others."""
+        told = Told([[condition], self.told])
+        return replace(self, told=told, first=np.append(cell, self.first), last=np.append(cell + 1, self.last))
+
+    def at(self, rows: Ints | slice) -> Block:
+        """The same over some of the rows."""
+        return replace(self, cells=self.cells[rows])
+
+
+class Told(Sequence[Condition]):
+    """The conditions of several blocks, each made once."""
+
+    def __init__(self, parts: Sequence[Sequence[Condition]]) -> None:
+        self._parts = parts
+        self._starts = np.cumsum([0, *map(len, parts)])
+        self._made: dict[int, Condition] = {}
+
+    def __len__(self) -> int:
+        return int(self._starts[-1])
+
+    def __getitem__(self, place: Any) -> Any:
+        if not 0 <= place < len(self):
+            raise IndexError(place)
+        if place not in self._made:
+            part = int(np.searchsorted(self._starts, place, side="right")) - 1
+            self._made[place] = self._parts[part][int(place - self._starts[part])]
+        return self._made[place]
 
 
 def cut(values: npt.NDArray[Any], name: str, home: Home, *, share: int) -> Block:
@@ -49,22 +84,23 @@ def cut(values: npt.NDArray[Any], name: str, home: Home, *, share: int) -> Block
     end = len(distinct) - 1
     apart = len(distinct) <= min(policy.MOST_VALUES, share // 2)  # they may be codes
     cuts = [each for each in _quantiles(counted, share) if dated or np.isfinite(distinct[each : each + 2]).all()]
-    tops = list(range(end)) if apart else cuts  # the highest value of each cell but the last
+    tops = np.arange(max(end, 0)) if apart else np.array(cuts, dtype=np.intp)  # highest value of each cell but the last
     cells = np.zeros(len(values), dtype=np.uint8)
     for top in tops:
         cells += values > distinct[top]
     cells[absent] = len(tops) + 1
 
-    spans = dict.fromkeys((low + 1, high) for low, high in combinations([-1, *cuts, end], 2))
+    edges = np.array([-1, *cuts, end])
+    low, high = (edges[each] for each in np.triu_indices(len(edges), 1))
+    low = low + 1
     if apart:
-        spans |= dict.fromkeys((each, each) for each in range(len(distinct)) if dated or np.isfinite(distinct[each]))
-    spans.pop((0, end), None)
-    edges = _Edges(distinct)
-    atoms: list[tuple[Told, int, int]] = [
-        (partial(edges.named, name, home, low, high), bisect_left(tops, low), bisect_left(tops, high) + 1)
-        for low, high in spans
-    ]
-    return Block(cells, len(tops) + 2, atoms)
+        single = np.flatnonzero(np.ones(len(distinct), dtype=bool) if dated else np.isfinite(distinct))
+        single = np.setdiff1d(single, low[low == high])
+        low, high = np.concatenate([low, single]), np.concatenate([high, single])
+    some = (low > 0) | (high < end)  # and not all
+    low, high = low[some], high[some]
+    told = _Ranges(name, home, distinct, low, high)
+    return Block(cells, len(tops) + 2, told, np.searchsorted(tops, low), np.searchsorted(tops, high) + 1)
 
 
 def _quantiles(counted: Ints, share: int) -> list[int]:
@@ -78,37 +114,48 @@ def _quantiles(counted: Ints, share: int) -> list[int]:
     return [int(each) for each in found if each < len(counted) - 1]
 
 
-class _Edges:
+@dataclass(frozen=True, eq=False)
+class _Ranges(Sequence[Condition]):
     """Ranges of the sorted values of a column, in words with as few digits as tell them from their neighbours."""
 
-    def __init__(self, distinct: npt.NDArray[Any]) -> None:
-        self._distinct = distinct
-        self._written: dict[tuple[int, int], Plain] = {}
+    name: str
+    home: Home
+    distinct: npt.NDArray[Any]
+    low: Ints
+    high: Ints
+    """The lowest and the highest value of each range, by their place."""
 
-    def named(self, name: str, home: Home, low: int, high: int) -> Condition:
-        """That a column is in this range."""
-        return Condition(name, *self.condition(low, high), home)
+    def __len__(self) -> int:
+        return len(self.low)
 
-    def condition(self, low: int, high: int) -> tuple[Any, tuple[Plain, ...]]:
+    def __getitem__(self, place: Any) -> Any:
+        low, high = int(self.low[place]), int(self.high[place])
+        return Condition(self.name, *self._condition(low, high), self.home)
+
+    @cached_property
+    def _written(self) -> dict[tuple[int, int], Plain]:
+        return {}
+
+    def _condition(self, low: int, high: int) -> tuple[Any, tuple[Plain, ...]]:
         """Operator and values for the range from one index to another, both in it."""
         if low == high:
             return "=", (self._exact(low),)
         if low == 0:
             return "≤", (self._edge(high, high + 1),)
-        if high == len(self._distinct) - 1:
+        if high == len(self.distinct) - 1:
             return ">", (self._edge(low - 1, low),)
         return "between", (self._edge(low, low - 1), self._edge(high, high + 1))
 
     def _exact(self, index: int) -> Plain:
-        value = self._distinct[index]
-        if self._distinct.dtype.kind == "M":
-            return short_date(value, self._distinct[max(index - 1, 0) : index + 2])
+        value = self.distinct[index]
+        if self.distinct.dtype.kind == "M":
+            return short_date(value, self.distinct[max(index - 1, 0) : index + 2])
         return float(value) + 0.0  # -0 is 0
 
     def _edge(self, inside: int, outside: int) -> Plain:
         if (inside, outside) not in self._written:
-            value, other = self._distinct[inside], self._distinct[outside]
-            dated = self._distinct.dtype.kind == "M"
+            value, other = self.distinct[inside], self.distinct[outside]
+            dated = self.distinct.dtype.kind == "M"
             self._written[inside, outside] = short_date(value, [other]) if dated else short_number(value, other)
         return self._written[inside, outside]
 

@@ -104,7 +104,9 @@ class Task:
         if data.validation is not None:
             _predicted(data.encoding, model, data.validation.features, "X_validation")
         named = _bugs(bugs, wrong=predicted != data.test.codes)
-        return cls(model, data, predicted, named, seed, came_fitted)
+        task = cls(model, data, predicted, named, seed, came_fitted)
+        vars(task)["_own_predictions"] = predicted
+        return task
 
     # ── the data, by their own names ──
 
@@ -136,6 +138,8 @@ class Task:
     def drawn(self, rows: npt.NDArray[np.intp]) -> Task:
         """The task of somebody who has these training rows alone; the learner is the one that was trained on all."""
         part = replace(self, data=self.data.drawn(rows), fitted_by_user=True)
+        vars(part)["scores"] = self.scores
+        vars(part)["_own_predictions"] = self._own_predictions
         vars(part)["seen"] = self.seen.of_rows(rows, part.train.features)
         again = self.seen_in_every_world
         vars(part)["seen_in_every_world"] = None if again is None else again.of_rows(rows, part.train.features)
@@ -191,15 +195,30 @@ class Task:
 
     def margins(self, model: learners.Classifier, on: LabelledSet) -> npt.NDArray[np.float64]:
         """Margins m_tr (points, K-1) of a fitted model; their sign agrees with its own predictions, ties included."""
-        return self._own_margins.copy() if model is self.learner and on is self.test else self._margins(model, on)
+        if model is self.learner and on is self.test:
+            return self._own_margins.copy()
+        return _signed(self._scores(model, on), self.predict(model, on), on)
+
+    @cached_property
+    def scores(self) -> npt.NDArray[np.float64]:
+        """Scores (points, K) that the learner gives to the test rows; see :func:`psidebug.task.learner.scores`."""
+        return self._scores(self.learner, self.test)
 
     @cached_property
     def _own_margins(self) -> npt.NDArray[np.float64]:
-        return self._margins(self.learner, self.test)
+        return _signed(self.scores, self._own_predictions, self.test)
 
-    def _margins(self, model: learners.Classifier, on: LabelledSet) -> npt.NDArray[np.float64]:
-        scores = learners.scores(model, on.features, self.encoding.native_codes, self.encoding.size)
-        return with_signs(margins_of(scores, on.codes), wrong=self.predict(model, on) != on.codes)
+    @cached_property
+    def _own_predictions(self) -> Codes:
+        return self.predict(self.learner, self.test)
+
+    def _scores(self, model: learners.Classifier, on: LabelledSet) -> npt.NDArray[np.float64]:
+        return learners.scores(model, on.features, self.encoding.native_codes, self.encoding.size)
+
+
+def _signed(scores: npt.NDArray[np.float64], predicted: Codes, on: LabelledSet) -> npt.NDArray[np.float64]:
+    """Margins by scores, with the signs of what was predicted."""
+    return with_signs(margins_of(scores, on.codes), wrong=predicted != on.codes)
 
 
 def _predicted(encoding: Encoding, model: learners.Classifier, features: Table, name: str) -> Codes:
