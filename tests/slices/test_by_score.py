@@ -445,3 +445,15 @@ def test_of_many_rows_a_part_is_searched_and_all_are_measured(monkeypatch: pytes
     for one, two in zip(sorted(whole, key=lambda s: s.given), sorted(part, key=lambda s: s.given), strict=True):
         assert one.members.tolist() == two.members.tolist()
         assert one.z == pytest.approx(two.z, rel=1e-9)
+
+
+def test_metadata_are_told_beside_features_that_tell_most_of_the_same_rows() -> None:
+    """Most rows of a camera are wrong, and these alone look bright: who took them is another finding."""
+    count = 400
+    old, bright = np.arange(count) < 100, np.arange(count) < 60
+    table = pd.DataFrame({"light": np.where(bright, 2.0, 0.0) + 0.01 * noise(count)})
+    metadata = pd.DataFrame({"camera": np.where(old, "old", "new")})
+    task = task_with(table, labels=np.arange(count) >= 300, metadata=metadata)
+    columns = [set(each.columns) for each in slices_by_score(task, bright + 0.3 * noise(count), most=4)]
+    assert {"light"} in columns
+    assert any("camera" in each for each in columns)

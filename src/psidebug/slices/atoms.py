@@ -49,6 +49,8 @@ class Atoms:
     """Which row of ``codes`` has the cells of an atom; of words -1, -2, … in their order, each a cell."""
     column: Ints
     """Which column an atom is about; each word counts as a column of its own."""
+    seen: Mask
+    """Whether the learner sees an atom's column: that is so of features, not of metadata or the order of the rows."""
 
     def at(self, rows: Ints) -> Atoms:
         """The same conditions over some of the rows."""
@@ -128,7 +130,9 @@ def joined(blocks: Sequence[Block], rows: int) -> Atoms:
         numbers.append(np.array([start + block.first, start + block.last, places, column], dtype=np.intp))
         atom += count
     texts = sp.csr_array(sp.hstack([sp.csr_array((rows, 0)), *(each.cells for each in of_words)], format="csr"))
-    return Atoms(codes, texts, int(starts[-1]), told, *np.concatenate(numbers, axis=1))
+    first, last, places, column = np.concatenate(numbers, axis=1)
+    seen = np.array([subject[0] == "features" for subject in about], dtype=bool)[column]
+    return Atoms(codes, texts, int(starts[-1]), told, first, last, places, column, seen)
 
 
 def _subject(condition: Condition) -> tuple[Plain, ...]:

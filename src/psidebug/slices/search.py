@@ -22,6 +22,8 @@ class Found(NamedTuple):
 
     atoms: tuple[int, ...]
     about: frozenset[int]
+    unseen: bool
+    """Whether one of them is about what the learner does not see."""
     given: int
     inside: Mask
     size: int
@@ -76,7 +78,7 @@ def beam_search(score: Score, most: int) -> tuple[list[Found], int]:
     single conditions the square of that is kept, since overlapping ranges of one column must not fill the beam.
     """
     count = max(most, policy.BEAM)
-    everything = Found((), frozenset(), score.given, score.own, int(score.own.sum()), 0.0)
+    everything = Found((), frozenset(), False, score.given, score.own, int(score.own.sum()), 0.0)
     looked = score.alone.looked
     level = found = distinct(_extended(score, everything, score.alone, policy.BEAM * count), count)
     for _ in range(policy.MOST_PARTS - 1):
@@ -97,7 +99,8 @@ def _extended(score: Score, parent: Found, scored: Scored, most: int) -> list[Fo
     for atom in good[np.argsort(-np.round(scored.z[good], 6), kind="stable")][:most].tolist():
         inside, about = parent.inside & score.atoms.holds(atom), parent.about | {int(score.atoms.column[atom])}
         size, z = int(np.count_nonzero(inside)), float(scored.z[atom])
-        longer.append(Found((*parent.atoms, atom), about, score.given, inside, size, z))
+        unseen = parent.unseen or not score.atoms.seen[atom]
+        longer.append(Found((*parent.atoms, atom), about, unseen, score.given, inside, size, z))
     return longer
 
 
@@ -113,6 +116,11 @@ def distinct(found: list[Found], most: int) -> list[Found]:
 
 
 def _nearly_the_same(one: Found, other: Found) -> bool:
-    """Whether half of the rows of either are in both; on the same columns, half of the smaller one."""
+    """Whether half of the rows of either are in both; on the same columns, half of the smaller one.
+
+    Features can tell how the wrong labels of a slice of metadata look, who made them, say. These are two things.
+    """
     both, sizes = int(np.count_nonzero(one.inside & other.inside)), (one.size, other.size)
+    if one.unseen != other.unseen:
+        return both == max(sizes)
     return both >= policy.MAJORITY * (min(sizes) if one.about == other.about else sum(sizes) - both)
