@@ -68,6 +68,21 @@ def test_primal_dual_and_conjugate_gradients_agree(shape: str) -> None:
     np.testing.assert_allclose(problem.times(primal), np.where(problem.active, rhs, 0.0), atol=1e-9)
 
 
+@pytest.mark.parametrize("options", [{}, {"width": 40}, {"classes": 3}, {"intercept": False}, {"sparse": True}])
+def test_the_hessian_of_a_softmax_is_the_formula(options: dict[str, Any]) -> None:
+    """H = Σ_i s_i x_i x_iᵀ ⊗ (diag p_i - p_i p_iᵀ) + diag λ, by the shapes that are summed in one way or another."""
+    shape = {"rows": 700, "width": 12, "classes": 7} | options
+    problem = quadratic(**shape)
+    p, free = problem.probabilities, problem.shape[0]
+    X = problem.design.scores(np.eye(problem.shape[1]))
+    curved = p[:, :, None] * (np.eye(free) - p[:, None, :])
+    expected = np.einsum("i,iab,ij,ik->abjk", problem.weights[:, 0], curved, X, X, optimize=True)
+    for a in range(free):
+        expected[a, a] += np.diag(problem.ridge[a])
+    found = [[problem.block(a, b) for b in range(free)] for a in range(free)]
+    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
+
+
 @pytest.mark.parametrize("options", [{}, {"ridge": 0.0}, {"intercept": False}, {"active": 0.6}])
 def test_softmax_is_solved_although_a_common_shift_is_free(options: dict[str, Any]) -> None:
     problem = quadratic(rows=90, width=8, classes=4, **options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -9,14 +10,13 @@ import pytest
 
 from psidebug.errors import InvalidSymptom, NoWorldWithout, SymptomAbsent
 from psidebug.inference import closed_form as module
-from psidebug.inference import linear
-from psidebug.inference.characteristic import _last_return, invert
+from psidebug.inference.characteristic import invert, last_return
 from psidebug.inference.closed_form import closed_form
 from psidebug.inference.enumeration import enumeration
 from psidebug.inference.estimates import Estimates, exact_estimates
 from psidebug.inference.linear import LinearSymptom, lattice_step
 from psidebug.inference.tilted_prior import first_order_sufficiency, saddle_point, tilt_at
-from psidebug.priors import noise
+from psidebug.priors import Floats, noise
 from psidebug.symptoms import misclassified
 from tests.inference.tasks import random_linear_symptom
 
@@ -107,6 +107,7 @@ def test_many_labels_by_samples_equal_all_inverted(monkeypatch: pytest.MonkeyPat
     effects = np.zeros((6000, 2))
     effects[np.arange(6000), 1 - given] = rng.normal(size=6000)
     symptom = LinearSymptom(noise(given, 2, 0.05), effects, 80.0)
+    monkeypatch.setattr(module, "MANY", 10**6)
     all_inverted = closed_form(symptom)
     monkeypatch.setattr(module, "MOST_ROWS", 100)
     sampled = closed_form(symptom)
@@ -117,33 +118,60 @@ def test_many_labels_by_samples_equal_all_inverted(monkeypatch: pytest.MonkeyPat
     assert np.array_equal(np.argsort(-sampled.ps)[:500], np.argsort(-all_inverted.ps)[:500])
 
 
-@pytest.mark.parametrize("kind", ["normal", "heavy", "tiny"])
-def test_many_labels_in_bins_equal_each_by_its_own_factor(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def many_labels(moves: Floats, rates: Floats, deviations: float) -> LinearSymptom:
+    """Two classes; the threshold is so many prior deviations above the mean."""
+    effects = np.column_stack([np.zeros(len(moves)), moves])
+    mean, variance = float(rates @ moves), float((rates * (1.0 - rates)) @ moves**2)
+    prior = noise(np.zeros(len(moves), dtype=np.intp), 2, rates)
+    return LinearSymptom(prior, effects, mean + deviations * variance**0.5)
+
+
+@pytest.mark.parametrize(("kind", "settled"), [("normal", 0), ("normal", 3_000), ("heavy", 3_000), ("tiny", 0)])
+def test_many_labels_in_a_table_equal_each_by_its_own_factor(
+    kind: str, settled: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Labels that are settled never move, whatever their effect."""
     rng = np.random.default_rng(17)
     moves = {
-        "normal": rng.normal(size=20_000),
-        "heavy": rng.standard_t(3, 20_000),
-        "tiny": rng.normal(size=20_000) ** 5,
+        "normal": rng.normal(size=12_000),
+        "heavy": rng.standard_t(3, 12_000),
+        "tiny": rng.normal(size=12_000) ** 5,
     }
-    effects = np.column_stack([np.zeros(20_000), moves[kind]])
-    prior, threshold = noise(np.zeros(20_000, dtype=np.intp), 2, 0.05), 2.0 * float(np.sqrt((moves[kind] ** 2).sum()))
-    by_factors = invert(LinearSymptom(prior, effects, threshold))
-    monkeypatch.setattr(linear, "MOST_ROWS", 1000)
-    in_bins = invert(LinearSymptom(prior, effects, threshold))
-    assert by_factors.symptom.bins is None
-    assert in_bins.symptom.bins is not None
-    rows = np.arange(0, 20_000, 20)
-    (truth, error), (found, stated) = by_factors.sufficiency(rows), in_bins.sufficiency(rows)
-    proposals = prior.proposals[:, rows]
-    off = np.abs(found.sufficiency(proposals) - truth.sufficiency(proposals))
-    assert 0 < off.max() <= (stated + error).max() < 1e-5
+    symptom = many_labels(moves[kind], np.repeat([0.0, 0.05], [settled, 12_000 - settled]), 3.0)
+    found = closed_form(symptom)
+    assert "table" in found.reason
+    monkeypatch.setattr(module, "MANY", 10**6)
+    truth = closed_form(symptom)
+    assert "every label" in truth.reason
+    off = np.abs(found.ps - truth.ps)
+    assert 0 < off.max() < 2e-5
+    assert np.all(off <= found.high - found.ps + 1e-7)
+    assert np.all(off <= found.ps - found.low + 1e-7)
+    np.testing.assert_allclose(found.p_wrong, truth.p_wrong, atol=1e-4)
+    np.testing.assert_array_equal(found.proposed, truth.proposed)
+    assert found.log_p_without == pytest.approx(truth.log_p_without, abs=1e-5)
 
 
-def test_labels_on_a_lattice_or_of_few_kinds_have_no_bins(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linear, "MOST_ROWS", 1000)
-    effects = np.zeros((2000, 2))
-    effects[:, 1] = np.random.default_rng(18).integers(1, 5, 2000)
-    assert LinearSymptom(noise(np.zeros(2000, dtype=np.intp), 2, 0.05), effects, 400.0).bins is None
+def _rate(rate: float) -> Floats:
+    return np.full(8_000, rate)
+
+
+@pytest.mark.parametrize(
+    ("moves", "rates"),
+    [
+        (lambda rng: rng.integers(1, 3_000, 8_000) * rng.choice([-1.0, 1.0], 8_000), _rate(0.05)),
+        (lambda rng: rng.integers(1, 900, 8_000) + 1e-5 * rng.normal(size=8_000), _rate(0.05)),
+        (lambda rng: rng.normal(size=8_000), _rate(0.002)),
+        (lambda rng: rng.choice([-1.0, 0.3, np.pi], 8_000), _rate(0.05)),
+        (lambda rng: rng.normal(size=8_000), np.linspace(0.01, 0.1, 8_000)),
+    ],
+    ids=["a lattice", "nearly a lattice", "few are wrong", "few kinds", "rates of their own"],
+)
+def test_sums_that_may_tie_or_have_several_rates_have_no_table(
+    moves: Callable[[np.random.Generator], Floats], rates: Floats
+) -> None:
+    symptom = many_labels(moves(np.random.default_rng(18)), rates, 2.0)
+    assert "table" not in closed_form(symptom).reason
 
 
 def test_sampled_form_states_its_error_when_rates_differ_by_row(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,4 +279,4 @@ def test_the_last_return_is_the_same_as_by_all_labels_at_once() -> None:
         probes = (2.0 * np.pi * np.arange(1, 5)[:, None] / np.abs(moves[strong[-64:]])).ravel()
         loss = (1.0 - np.cos(np.outer(probes, moves[strong]))) @ spreads[strong]
         expected = probes[np.exp(-loss) * tilt.rate / probes > 1e-7].max(initial=0.0)
-        assert _last_return(symptom, tilt, np.inf) == pytest.approx(expected, rel=1e-12)
+        assert last_return(moves, spreads, tilt.rate, np.inf) == pytest.approx(expected, rel=1e-12)

@@ -7,9 +7,8 @@ With ψ_-i(u) = E_λ exp(iu T_-i) = Π_{j≠i} f_j(u), f_j(u) = 1 + Σ_k q_j(k) 
 On a lattice of step δ the integral runs over one period and 1/(λ + iu) becomes δ / (1 - exp(-(λ + iu) δ)).
 
 The integral is a trapezoid sum at u_n = n h, h = 2π/L. It equals Σ_m J(a + m L) exactly, so its error is what wraps
-around: with L ≥ (36 + λM - K(λ)) / λ and L ≥ 12 standard deviations that is below rounding. A sum of many labels needs
+around: with L ≥ (26 + λM - K(λ)) / λ and L ≥ 12 standard deviations that is below 1e-9. A sum of many labels needs
 a few dozen nodes, since ψ falls like exp(-σ²u²/2). exp(i u_n c) is the n-th power of exp(i h c): one multiplication.
-Of very many labels of two classes with one rate, ψ is that of the histogram of their effects.
 """
 
 from __future__ import annotations
@@ -21,10 +20,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit
 
 from psidebug.inference.estimates import Tails
-from psidebug.inference.histogram import EffectHistogram
 from psidebug.inference.linear import LinearSymptom, lattice_step
 from psidebug.inference.tilted_prior import Tilt, saddle_point, tilt_at
 from psidebug.priors import Floats, over_alternatives
@@ -34,15 +31,15 @@ Rows = npt.NDArray[np.intp]
 
 BLOCK = 4096
 """Rows handled at once: their powers stay in the processor's cache."""
-PROBED_AT_ONCE = 256
+PROBED_AT_ONCE = 64
 """Labels by which it is asked at a time whether ψ comes back."""
-BINNED_ERROR = 1e-6
-"""Stated of bins. Measured for ψ: at most 1e-7, for normal, heavy, skewed and tiny effects of 150,000 and more."""
 MOST_NODES = 4096
 MOST_FACTORS = 2**22
 """Nodes × labels beyond which a ψ that does not fall is cut off."""
 TOLERABLE = 1e-4
 """Nodes are added until what is left out is below this."""
+WRAPPED = 26.0
+"""exp(-26) = 5e-12 is what wraps around, as a share of at most 1."""
 NEGLIGIBLE = 1e-8
 """ψ is followed until |ψ(u)| λ/|λ + iu|, its share of the integral relative to the first node, is below this."""
 
@@ -70,8 +67,7 @@ class Inversion:
         change of the mass near both thresholds: none where the law of T is smooth, an atom's share where it is not.
         """
         nodes = len(self.integrand)
-        stated = 1e-7 if self.symptom.bins is None else BINNED_ERROR
-        stated += 0.0 if self.lattice else left_out(self.tilt, nodes)
+        stated = 1e-7 if self.lattice else 1e-7 + left_out(self.tilt, nodes)
         if self.complete:
             return self._tails(rows, self.integrand[None])[0], np.full(len(rows), stated)
         density = self.tilt.rate + 1j * self.spacing * np.arange(nodes)
@@ -116,7 +112,7 @@ def invert(symptom: LinearSymptom) -> Inversion:
     """Choose λ, the nodes and the kernel, and evaluate ψ at the nodes."""
     tilt = _kept_from_the_pole(saddle_point(symptom))
     largest = float(np.abs(symptom.moves).max())
-    reach = (36.0 + max(tilt.rate * symptom.threshold - tilt.log_norm, 0.0)) / tilt.rate
+    reach = (WRAPPED + max(tilt.rate * symptom.threshold - tilt.log_norm, 0.0)) / tilt.rate
     period = max(reach, 12.0 * tilt.deviation + abs(tilt.mean - symptom.threshold)) + 2.0 * largest
 
     step = lattice_step(symptom.moves)
@@ -169,15 +165,12 @@ def _characteristic(symptom: LinearSymptom, tilt: Tilt, spacing: float, nodes: i
         return _products(symptom, tilt, spacing, nodes)
     last = np.inf if nodes is None else spacing * nodes
     wanted = int(np.ceil(6.5 / (tilt.deviation * spacing))) + 3 if tilt.deviation > 0 else most
-    wanted = max(wanted, int(_last_return(symptom, tilt, last) / spacing) + 8)
+    spreads = (tilt.moved * (1.0 - tilt.moved)).ravel()
+    wanted = max(wanted, int(last_return(symptom.moves.ravel(), spreads, tilt.rate, last) / spacing) + 8)
     wanted = max(wanted, int(min((left_out(tilt, 1) / TOLERABLE) ** 2, most)))
-    bins = symptom.bins if nodes is None else None  # of a lattice, bins would blur the steps
     while True:
         wanted = min(wanted, most)
-        if bins is None:
-            psi = _products(symptom, tilt, spacing, wanted)
-        else:
-            psi = _powers_of_bins(symptom, bins, tilt, spacing, wanted)
+        psi = _products(symptom, tilt, spacing, wanted)
         if wanted == most or _ended(psi, spacing * np.arange(wanted), tilt):
             return psi
         wanted *= 2
@@ -204,14 +197,6 @@ def _products(symptom: LinearSymptom, tilt: Tilt, spacing: float, nodes: int) ->
     return np.asarray(even * odd)
 
 
-def _powers_of_bins(symptom: LinearSymptom, bins: EffectHistogram, tilt: Tilt, spacing: float, nodes: int) -> Complex:
-    """ψ(u_n) = Π_b f_b(u_n)^n_b over bins of effects."""
-    effects, counts = bins.effects()
-    moved = expit(symptom.log_odds[0, 0] + tilt.rate * effects)
-    factors = (factors for _, factors in _factors(effects[None], moved[None], spacing))
-    return np.array([np.exp(counts @ np.log(next(factors))) for _ in range(nodes)])
-
-
 def _factors(moves: Floats, moved: Floats, spacing: float) -> Iterator[tuple[list[Complex], Complex]]:
     """For n = 0, 1, …: the powers exp(i n h c_k) of each alternative k, and the factors f(n h), of all rows given.
 
@@ -231,12 +216,12 @@ def _factors(moves: Floats, moved: Floats, spacing: float) -> Iterator[tuple[lis
             power *= root
 
 
-def _last_return(symptom: LinearSymptom, tilt: Tilt, last: float) -> float:
+def last_return(effects: Floats, spreads: Floats, rate: float, last: float) -> float:
     """The last u, up to ``last``, at which ψ is seen to come back: near-lattices do where most u c are multiples of 2π.
 
-    |ψ(u)| ≤ exp(-Σ q (1-q) (1 - cos u c)) over any of the rows; the strongest 2,048 are enough to tell.
+    |ψ(u)| ≤ exp(-Σ q (1-q) (1 - cos u c)) over any of the rows; the strongest 2,048 are enough to tell. ``spreads`` are
+    q (1-q) and ``rate`` is λ.
     """
-    effects, spreads = symptom.moves.ravel(), (tilt.moved * (1.0 - tilt.moved)).ravel()
     weights = spreads * effects**2
     sample = np.argpartition(weights, -2048)[-2048:] if len(weights) > 2048 else np.arange(len(weights))
     sample = sample[weights[sample] > 0]
@@ -249,7 +234,7 @@ def _last_return(symptom: LinearSymptom, tilt: Tilt, last: float) -> float:
     for start in range(0, len(sample), PROBED_AT_ONCE):  # most probes are out after the first few: a sum only rises
         some = sample[start : start + PROBED_AT_ONCE]
         loss += (1.0 - np.cos(np.outer(probes, effects[some]))) @ spreads[some]
-        here = np.exp(-loss) * tilt.rate / probes > 1e-7
+        here = np.exp(-loss) * rate / probes > 1e-7
         probes, loss = probes[here], loss[here]
     return float(probes.max(initial=0.0))
 

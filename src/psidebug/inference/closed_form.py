@@ -1,22 +1,41 @@
 """One linear symptom needs no sampling: PS of every label exactly, to a stated tolerance.
 
-Few labels: all sums are listed; or the likely ones, where few labels are likely to move. Many: the characteristic
-function of the tilted sum is inverted. Very many, of two classes: so it is for the rows near the top and for a sample
-of the others; the rest take the O(N) saddle-point form, corrected by what the sample shows, and twice the largest
-deviation on a second sample is the stated error.
+Few labels: all sums are listed; or the likely ones, where few labels are likely to move. More: the characteristic
+function of the tilted sum is inverted. Thousands of one rate, of two classes: PS depends on the effect alone, and is
+looked up in a table. Very many of several rates: it is inverted for the rows near the top and for a sample of the
+others; the rest take the O(N) saddle-point form, corrected by what the sample shows, and twice the largest deviation on
+a second sample is the stated error.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from psidebug.inference.characteristic import Inversion, Rows, invert
+from psidebug.inference.characteristic import Inversion, Rows, invert, last_return
 from psidebug.inference.estimates import Estimates, Tails, exact_estimates
-from psidebug.inference.linear import MOST_ROWS, LinearSymptom
+from psidebug.inference.histogram import (
+    FEWEST_BINS,
+    EffectHistogram,
+    SufficiencyTable,
+    sufficiency_of,
+    sufficiency_table,
+)
+from psidebug.inference.linear import LinearSymptom, lattice_step
 from psidebug.inference.listing import MOST_SUMS, all_sums, likely_sums
 from psidebug.inference.tilted_prior import first_order_sufficiency, saddle_point
 from psidebug.priors import Floats
 
+MANY = 5_000
+"""From so many labels on, a table by effects is made, if they are of two classes and one rate."""
+MOST_ROWS = 100_000
+"""Up to this many labels, each is inverted by its own factor; beyond, only the first and samples are."""
+FEWEST_WRONG = 50
+"""Labels that are wrong on average, at least: of fewer, sums take few values."""
+SEEN = 512
+"""Labels by whose effects it is seen that sums do not tie, about."""
+COARSEST = 1e-3
+"""Error of a table that is not taken."""
+LINEAR = "the symptom is one linear constraint"
 TOP = 2000
 SAMPLE = 256
 CURVE = 4096
@@ -25,6 +44,8 @@ CURVE = 4096
 def closed_form(symptom: LinearSymptom) -> Estimates:
     """PS of every label for φ: Σ_j c_j(w_j) < M."""
     rows = symptom.prior.size
+    if (table := _table_of(symptom)) is not None:
+        return _looked_up(symptom, table)
     if symptom.prior.worlds <= MOST_SUMS:
         tails, error = all_sums(symptom), np.zeros(rows)
         how = " on few labels; all its sums were listed"
@@ -46,8 +67,48 @@ def closed_form(symptom: LinearSymptom) -> Estimates:
             tails, error = _mostly_saddle_point(inversion)
             how = f"; its sum was inverted for the first {TOP} labels, the others have the corrected saddle-point form"
     error = np.where(symptom.can_cause, error, 0.0)
-    return exact_estimates(
-        symptom.prior, tails, error=error, engine="closed_form", reason=f"the symptom is one linear constraint{how}"
+    return exact_estimates(symptom.prior, tails, error=error, engine="closed_form", reason=f"{LINEAR}{how}")
+
+
+def _table_of(symptom: LinearSymptom) -> SufficiencyTable | None:
+    """PS by the effect alone; None unless labels are many, of two classes and one rate, and their sums do not tie.
+
+    Labels that never move have no part in it.
+    """
+    prior, effects = symptom.prior, symptom.moves[0]
+    if prior.size < MANY or len(symptom.moves) > 1:
+        return None
+    rate, moves = float(prior.rates.max()), prior.rates > 0
+    if not (prior.rates[moves] == rate).all() or rate * prior.size < FEWEST_WRONG:
+        return None
+    some = effects[:: max(prior.size // SEEN, 1)]
+    histogram = EffectHistogram.of(effects if moves.all() else effects[moves])
+    if lattice_step(some) is not None or np.count_nonzero(histogram.counts) < FEWEST_BINS:
+        return None
+    table = sufficiency_table(histogram, rate, symptom.threshold)
+    wrong = table.wrong(table.rate * some)
+    spreads = wrong * (1.0 - wrong) * (prior.size / len(some))
+    returns = last_return(some, spreads, table.rate, np.inf) > table.followed
+    return None if returns or table.error > COARSEST else table
+
+
+def _looked_up(symptom: LinearSymptom, table: SufficiencyTable) -> Estimates:
+    """What the table says of every label."""
+    prior, effects = symptom.prior, symptom.moves[0]
+    log_ratios = table.log_ratio(effects)
+    ps, nothing = sufficiency_of(effects, log_ratios), np.zeros(prior.size)
+    error = np.where(effects > 0, table.error, 0.0)
+    return Estimates(
+        ps=ps,
+        standard_error=nothing,
+        low=np.maximum(ps - error, 0.0),
+        high=np.minimum(ps + error, 1.0),
+        p_wrong=np.where(prior.rates > 0, table.wrong(log_ratios), 0.0),
+        proposed=prior.alternatives[0],
+        effective_sample_size=np.full(prior.size, np.inf),
+        log_p_without=table.log_p_without,
+        engine="closed_form",
+        reason=f"{LINEAR}; PS was looked up in a table by the effect of the label",
     )
 
 

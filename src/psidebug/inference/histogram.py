@@ -7,9 +7,9 @@ stands for n effects by two, with its mean and variance. From them come, as in
 :mod:`psidebug.inference.characteristic`, the tilt λ of K'(λ) = M and ψ(u) = Π_b f_b(u)^n_b; then
 
     kept(c)  = (h/π) Re Σ_n g(u_n) / f_c(u_n),        moved(c) = exp(λc) (h/π) Re Σ_n g(u_n) exp(i u_n c) / f_c(u_n),
-    PS(c)    = 1 - kept(c) / moved(c) for c > 0, 0 otherwise,
+    r(c)     = log moved(c) / kept(c),        PS(c) = 1 - exp(-r(c)) for c > 0, 0 otherwise,
 
-on a grid of c with a point at 0, and PS of every label by linear interpolation.
+on a grid of |c| for either sign. To first order r(c) is λc; what is beyond that is interpolated for every label.
 
 The stated error is the largest change of the table if each bin has its mean alone, plus that of leaving every second
 grid point out. One rate for all labels, and one other class for each.
@@ -35,12 +35,16 @@ from psidebug.priors import Floats
 BINS = 2**14
 SHIFT = 18
 """Bits of a single-precision number that do not tell bins apart: 32 - 14."""
-GRID = 4096
+GRID = 1024
+COMPARED = 8
+"""Every so many grid points, PS by bins with their means alone is compared."""
 SMALLEST = 1e-7
-"""The first grid point beside 0, as a part of the largest effect."""
+"""The first grid point, as a part of the largest effect."""
 MOST_NODES = 2**14
 FEWEST_BINS = 256
 """With effects in fewer bins sums may tie, and ψ may come back after it was negligible."""
+WRAPPED = 26.0
+"""exp(-26) = 5e-12 is what wraps around, as a share of at most 1."""
 NEGLIGIBLE = 1e-9
 
 
@@ -90,54 +94,90 @@ class EffectHistogram:
 
 @dataclass(frozen=True, eq=False)
 class SufficiencyTable:
-    """PS as a function of the effect c."""
+    """PS and P(wrong | ¬φ) as functions of the effect c, by r(c) = log moved(c) / kept(c)."""
 
-    grid: Floats
-    """Effects c: 0, then ascending; larger ones have the last PS."""
-    ps: Floats
-    """There."""
+    sizes: Floats
+    """|c|, ascending; larger effects have what the last one has."""
+    beyond: Floats
+    """r(c) - λc at c = -|c| and at c = |c|, shape (2, sizes)."""
     error: float
     """Stated, of every PS that is looked up."""
     rate: float
     """λ."""
+    log_odds: float
+    """log ε / (1 - ε)."""
+    log_p_without: float
+    """log P(¬φ)."""
+    followed: float
+    """u up to which ψ was followed."""
     even: bool
-    """Whether the grid points beside 0 are evenly spaced in log c: a look-up then needs no search."""
+    """Whether the sizes are evenly spaced in log |c|: a look-up then needs no search."""
 
     def __call__(self, effects: Floats) -> Floats:
         """PS of labels with these effects."""
+        return sufficiency_of(effects, self.log_ratio(effects))
+
+    def log_ratio(self, effects: Floats) -> Floats:
+        """r(c): how much likelier the symptom is to be gone if the label differs."""
+        sizes, helps = np.abs(effects), effects > 0
         if not self.even:
-            return np.interp(effects, self.grid, self.ps)
-        first, last = self.grid[1], self.grid[-1]
-        place = np.log(np.clip(effects, first, last) / first) * ((len(self.grid) - 2) / np.log(last / first))
-        left = np.minimum(place.astype(np.intp), len(self.grid) - 3)
-        part = place - left
-        found = self.ps[left + 1] * (1.0 - part) + self.ps[left + 2] * part
-        return np.asarray(np.where(effects < first, self.ps[1] * np.maximum(effects, 0.0) / first, found))
+            beyond = np.where(helps, *(np.interp(sizes, self.sizes, side) for side in self.beyond[::-1]))
+            return np.asarray(self.rate * effects + beyond)
+        first, last, steps = self.sizes[0], self.sizes[-1], len(self.sizes) - 1
+        place = np.log(np.clip(sizes, first, last) / first)
+        place *= steps / np.log(last / first)
+        left = np.minimum(place.astype(np.int32), steps - 1)
+        place -= left
+        left += helps * np.int32(steps + 1)
+        table = self.beyond.ravel()
+        low = table[left]
+        return np.asarray(self.rate * effects + low + place * (table[left + 1] - low))
+
+    def wrong(self, log_ratios: Floats) -> Floats:
+        """P(wrong | ¬φ) of labels with these r: the odds of being wrong are exp(r) times those of the prior."""
+        return np.asarray(expit(self.log_odds + log_ratios))
+
+
+def sufficiency_of(effects: Floats, log_ratios: Floats) -> Floats:
+    """PS = 1 - exp(-r(c)) where c > 0, and 0 elsewhere."""
+    return np.where(effects > 0, -np.expm1(-np.maximum(log_ratios, 0.0)), 0.0)
 
 
 def sufficiency_table(histogram: EffectHistogram, rate: float, threshold: float) -> SufficiencyTable:
-    """PS(c) where φ holds while T < M, M = ``threshold``, and every label is wrong with probability ε = ``rate``."""
+    """The table where φ holds while T < M, M = ``threshold``, and every label is wrong with the probability ``rate``."""
     effects, counts = histogram.effects()
     if threshold <= 0:
         raise SymptomAbsent("the symptom does not hold for the labels as given, so they cannot be its cause.")
-    largest = float(effects.max())
-    if largest <= 0 or float(counts @ np.maximum(effects, 0.0)) < threshold:
+    if effects.max() <= 0 or float(counts @ np.maximum(effects, 0.0)) < threshold:
         raise NoWorldWithout("no change of labels removes this symptom, as far as the gray box can tell.")
     log_odds = float(np.log(rate) - np.log1p(-rate))
     few = int((histogram.counts > 0).sum()) < FEWEST_BINS
     fine = _Inversion.of(_Tilted(effects, counts, log_odds), threshold, few=few)
     coarse = _Inversion.of(_Tilted(*histogram.effects(spread=False), log_odds), threshold, few=few)
-    edge = largest * (1.0 + 2.0**-5)  # of the last bin, at most
-    grid = edge * np.exp(np.linspace(np.log(SMALLEST), 0.0, GRID if fine.ended else GRID // 8))
+    edge = float(np.abs(effects).max()) * (1.0 + 2.0**-5)  # of the last bin, at most
+    sizes = edge * np.exp(np.linspace(np.log(SMALLEST), 0.0, GRID if fine.ended else GRID // 2))
     kinds = few and histogram.is_of_kinds
     if few:
-        own = np.unique(effects[(effects > 0) & (counts > 0)])
-        grid = own if kinds else np.union1d(grid, own)
-    ps = fine.sufficiency(grid)
-    error = 1e-7 + fine.cut_off(grid, ps) + float(np.abs(ps - coarse.sufficiency(grid)).max())
+        own = np.unique(np.abs(effects[(effects != 0) & (counts > 0)]))
+        sizes = own if kinds else np.union1d(sizes, own)
+    harms, helps = fine.log_ratio(-sizes), fine.log_ratio(sizes)
+    ps, some = sufficiency_of(sizes, helps), sizes[::COMPARED]
+    error = 1e-7 + fine.cut_off(sizes, ps)
+    error += float(np.abs(ps[::COMPARED] - sufficiency_of(some, coarse.log_ratio(some))).max())
+    beyond = np.stack([harms + fine.rate * sizes, helps - fine.rate * sizes])
     if not kinds:
-        error += float(np.abs(np.interp(grid[1:-1:2], grid[::2], ps[::2]) - ps[1:-1:2]).max(initial=0.0))
-    return SufficiencyTable(np.r_[0.0, grid], np.r_[0.0, ps], min(error, 1.0), fine.rate, even=not few)
+        between = np.interp(sizes[1:-1:2], sizes[::2], beyond[1, ::2]) + fine.rate * sizes[1:-1:2]
+        error += float(np.abs(sufficiency_of(sizes[1:-1:2], between) - ps[1:-1:2]).max(initial=0.0))
+    return SufficiencyTable(
+        sizes=sizes,
+        beyond=beyond,
+        error=min(error, 1.0),
+        rate=fine.rate,
+        log_odds=log_odds,
+        log_p_without=fine.log_p_without,
+        followed=float(fine.spacing * (len(fine.psi) - 1)),
+        even=not few,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,41 +199,52 @@ class _Inversion:
         """Of M = ``threshold``; ψ of ``few`` effects may come back."""
         lam = _tilt(tilt, threshold)
         log_norm, mean, deviation = tilt.log_norm(lam), tilt.mean(lam), tilt.deviation(lam)
-        reach = (36.0 + max(lam * threshold - log_norm, 0.0)) / lam
+        reach = (WRAPPED + max(lam * threshold - log_norm, 0.0)) / lam
         period = max(reach, 12.0 * deviation + abs(mean - threshold)) + 2.0 * float(np.abs(tilt.effects).max())
         spacing = 2.0 * np.pi / period
         psi, ended = tilt.characteristic(lam, spacing, few=few)
         unseen = 4.0 * tilt.coarseness(lam) * lam * deviation / float(np.sqrt(MOST_NODES)) if few else 0.0
         return cls(tilt, lam, threshold, spacing, psi, ended, unseen)
 
-    def cut_off(self, grid: Floats, ps: Floats) -> float:
-        """What nodes that are not there may change of PS at the grid points."""
+    def cut_off(self, sizes: Floats, ps: Floats) -> float:
+        """What nodes that are not there may change of PS at these effects."""
         if self.ended:
             return self.unseen
         smoothing = 3.0 / (self.spacing * len(self.psi))
-        halved = 3.0 * np.abs(ps - self.sufficiency(grid, nodes=len(self.psi) // 2))
-        shifted = [np.abs(ps - self.sufficiency(grid, by)) for by in (-smoothing, smoothing)]
+        halved = 3.0 * np.abs(ps - sufficiency_of(sizes, self.log_ratio(sizes, nodes=len(self.psi) // 2)))
+        shifted = [np.abs(ps - sufficiency_of(sizes, self.log_ratio(sizes, by))) for by in (-smoothing, smoothing)]
         return self.unseen + float((halved + shifted[0] + shifted[1]).max())
 
-    def sufficiency(self, grid: Floats, by: float = 0.0, nodes: int | None = None) -> Floats:
-        """PS at the grid points, for M + ``by``; a ψ that has not ended is tapered, to end after so many ``nodes``."""
-        place, lam = np.arange(len(self.psi)), self.rate
+    @property
+    def log_p_without(self) -> float:
+        """log P(T ≥ M) = K(λ) - λM + log (h/π) Re Σ_n g(u_n)."""
+        mass = self.spacing / np.pi * float(self._integrand(0.0, None).real.sum())
+        return float(self.tilt.log_norm(self.rate) - self.rate * self.threshold + np.log(max(mass, 1e-300)))
+
+    def log_ratio(self, effects: Floats, by: float = 0.0, nodes: int | None = None) -> Floats:
+        """r at these effects, for M + ``by``; a ψ that has not ended is tapered, to end after so many ``nodes``."""
+        moved = expit(self.tilt.log_odds + self.rate * effects)
+        stays = 1.0 - moved + 1e-150j
+        kept, back = np.zeros(len(effects)), np.zeros(len(effects))
+        root, power = np.exp(1j * self.spacing * effects), np.ones(len(effects), dtype=np.complex128)
+        for value in self._integrand(by, nodes):
+            share = value / (stays + moved * power)
+            kept += share.real
+            share *= power
+            back += share.real
+            power *= root
+        return np.asarray(self.rate * effects + np.log(np.maximum(back, 1e-300)) - np.log(np.maximum(kept, 1e-300)))
+
+    def _integrand(self, by: float, nodes: int | None) -> npt.NDArray[np.complex128]:
+        """g(u_n) = ψ(u_n) exp(-i u_n M) / (λ + i u_n), the first halved."""
+        place = np.arange(len(self.psi))
         u = self.spacing * place
-        integrand = self.psi * np.exp(-1j * u * (self.threshold + by)) / (lam + 1j * u)
+        integrand = self.psi * np.exp(-1j * u * (self.threshold + by)) / (self.rate + 1j * u)
         integrand[0] *= 0.5
         if not self.ended:
             last = nodes or len(self.psi)
             integrand = (integrand * np.exp(-0.5 * (3.0 * place / last) ** 2))[:last]
-        moved = expit(self.tilt.log_odds + lam * grid)
-        kept, back = np.zeros(len(grid)), np.zeros(len(grid))
-        root, power = np.exp(1j * self.spacing * grid), np.ones(len(grid), dtype=np.complex128)
-        for value in integrand:
-            share = value / (1.0 - moved + moved * power + 1e-150j)
-            kept += share.real
-            back += (share * power).real
-            power *= root
-        gone = np.maximum(back, 1e-300)
-        return np.clip(1.0 - np.maximum(kept, 0.0) * np.exp(-lam * grid) / gone, 0.0, 1.0)
+        return np.asarray(integrand)
 
 
 @dataclass(frozen=True, eq=False)

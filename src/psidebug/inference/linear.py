@@ -15,12 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from psidebug.errors import InvalidSymptom, NoWorldWithout, SymptomAbsent
-from psidebug.inference.histogram import FEWEST_BINS, EffectHistogram
 from psidebug.priors import Codes, Floats, Prior
 
-MOST_ROWS = 100_000
-"""Up to this many labels, each is inverted by its own factor; beyond, only the first and samples are, and of two
-classes and one rate the effects of all are counted in bins."""
 COARSEST = 1e-4
 """A step finer than this share of the largest effect is no lattice, but numbers."""
 
@@ -73,15 +69,6 @@ class LinearSymptom:
     def can_cause(self) -> npt.NDArray[np.bool_]:
         """Labels with an alternative that helps the symptom to go; the others have PS 0, exactly."""
         return np.asarray((self.moves > 0).any(axis=0))
-
-    @cached_property
-    def bins(self) -> EffectHistogram | None:
-        """The histogram that stands for very many effects, where labels have one other class and one rate each."""
-        rates = self.prior.rates
-        if self.prior.size <= MOST_ROWS or len(self.moves) > 1 or not (rates == rates[0]).all():
-            return None
-        counted = EffectHistogram.of(self.moves[0])
-        return counted if np.count_nonzero(counted.counts) >= FEWEST_BINS else None
 
     @cached_property
     def rounding(self) -> float:

@@ -25,6 +25,7 @@ from psidebug.graybox.protocol import Floats
 from psidebug.task.labels import Codes
 
 CHUNK_BYTES = 2**25
+FEW_COLUMNS, MANY_CLASSES = 32, 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,11 +146,36 @@ class Quadratic:
         return result
 
     def block(self, a: int, b: int) -> Floats:
-        """H between the coefficients of free classes a and b, shape (D, D)."""
-        p = self.probabilities
-        if a == b:
-            return np.asarray(self.design.gram(self._curvature()[:, a]) + np.diag(self.ridge[a]))
-        return -self.design.gram(self.weights[:, 0] * p[:, a] * p[:, b])
+        """H between the coefficients of free classes a and b, shape (D, D): Xᵀ diag(s p_a (δ_ab - p_b)) X, and λ."""
+        if self.likelihood.coupled and self._all_at_once:
+            first, second = np.triu_indices(self.shape[1])
+            gram = np.empty((self.shape[1],) * 2)
+            gram[first, second] = gram[second, first] = self._grams[frozenset((a, b))]
+        else:
+            p = self.probabilities
+            gram = self.design.gram(self.curvature(a) if a == b else self.weights[:, 0] * p[:, a] * p[:, b])
+        return np.asarray(gram + np.diag(self.ridge[a]) if a == b else -gram)
+
+    @property
+    def _all_at_once(self) -> bool:
+        """Whether columns are dense and few, and classes many: then one pass over the rows is faster than one a block.
+
+        10,000 rows × 21 columns, 10 classes: 8 ms in the place of 16 ms; 3 classes: 2.7 ms in the place of 1.7 ms.
+        """
+        return not self.design.sparse and self.design.width <= FEW_COLUMNS and self.shape[0] >= MANY_CLASSES
+
+    @cached_property
+    def _grams(self) -> dict[frozenset[int], Floats]:
+        """Upper triangles of Xᵀ diag(s p_a p_b) X for a ≠ b, of Xᵀ diag(s p_a (1 - p_a)) X, by both classes."""
+        first, second = np.triu_indices(self.shape[0])
+        same = first == second
+
+        def weights(rows: slice) -> Floats:
+            p = self.probabilities[rows]
+            return np.asarray(self.weights[rows] * p[:, first] * np.where(same, 1.0 - p[:, first], p[:, second]))
+
+        pairs = zip(first.tolist(), second.tolist(), strict=True)
+        return dict(zip(map(frozenset, pairs), self.design.grams(weights), strict=True))
 
     def curvature(self, a: int) -> Floats:
         """s_i ω_a(y_i) p_ia (1 - p_ia) of every row, for free class a."""
