@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,25 @@ def test_the_last_of_several_takes_the_limit_away() -> None:
         assert _threads() == {1}
         second.__exit__(None, None, None)
         assert _threads() == {3}
+
+
+def test_a_thread_that_lives_on_keeps_no_limit() -> None:
+    """Neither does the thread that took the limit away have to be the one that set it."""
+
+    def limited() -> set[int]:
+        with one_blas_thread():
+            return _threads()
+
+    limit = one_blas_thread()
+    with threadpool_limits(3, user_api="blas"), ThreadPoolExecutor(1) as pool:
+        assert pool.submit(limited).result() == {1}
+        assert _threads() == {3}
+        with threadpool_limits(2, user_api="blas"):
+            assert _threads() == {2}
+            pool.submit(limit.__enter__).result()
+            assert _threads() == {1}
+            limit.__exit__(None, None, None)
+            assert _threads() == {2}
 
 
 def _as_table(block: Block) -> pa.Table:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache, lru_cache
 from threading import Lock
 from typing import Any
@@ -42,14 +43,32 @@ class _OneForAll:
     def __enter__(self) -> None:
         with self._lock:
             if self._asking == 0:
-                self._limit = _linear_algebra().limit(limits=1, user_api="blas")
+                with _any_thread_may_limit():
+                    self._limit = _linear_algebra().limit(limits=1, user_api="blas")
             self._asking += 1
 
     def __exit__(self, *error: object) -> None:
         with self._lock:
             self._asking -= 1
             if self._asking == 0:
-                self._limit.restore_original_limits()  # type: ignore[attr-defined]
+                with _any_thread_may_limit():
+                    self._limit.restore_original_limits()  # type: ignore[attr-defined]
+
+
+@contextmanager
+def _any_thread_may_limit() -> Iterator[None]:
+    """From version 3.8 on threadpoolctl heeds the first thread alone that sets a limit, as long as it lives.
+
+    Here the thread that takes the limit away need not be the one that set it, and none of them keeps the right.
+    """
+    release = [getattr(each, "clear_controlling_thread", None) for each in _linear_algebra().lib_controllers]
+    for each in release:
+        if each is not None:
+            each(force=True)
+    yield
+    for each in release:
+        if each is not None:
+            each(force=True)
 
 
 _ONE = _OneForAll()
