@@ -32,7 +32,7 @@ PACKAGES: Mapping[str, str] = {
 """What is installed, by the module it brings."""
 OLDER = ("numpy<2", "pyarrow<21")
 """What some of them need instead of what is here. They get a second environment, for processes of their own."""
-ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "LOKY_MAX_CPU_COUNT"), "1")
 NOT_INSTALLED: Mapping[str, str] = {
     "torch": "torch is not installed: it brings several GB, so it is used only where it is already there",
 }

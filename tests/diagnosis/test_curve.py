@@ -17,6 +17,7 @@ from psidebug.errors import LearnerFailed
 from psidebug.findings.effects import ErrorRate, Verification
 from psidebug.findings.findings import Curve
 from psidebug.task.task import Task
+from psidebug.training.trainer import Trainer
 from tests.conftest import Planted
 
 Mask = npt.NDArray[np.bool_]
@@ -75,7 +76,7 @@ class Scripted:
     """A prover who says which test rows are wrong after so many corrections."""
 
     def __init__(self, task: Task, wrong: dict[int, Mask]) -> None:
-        self.task, self._wrong = task, wrong
+        self.task, self._wrong, self.trainer = task, wrong, Trainer(task)
         self.asked: list[npt.NDArray[np.intp]] = []
 
     def verify(self, change: Relabel) -> Verification:

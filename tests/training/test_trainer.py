@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 import pytest
+from lightgbm import LGBMClassifier
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import psidebug
 from psidebug.changes import NOTHING, Change, Drop, Relabel, Rescale, Weigh
 from psidebug.errors import LearnerFailed
 from psidebug.task import learner as learners
+from psidebug.task.data import Data, LabelledSet
 from psidebug.task.task import Task
-from psidebug.training.backends import Here, Processes
-from psidebug.training.trainer import Trainer
+from psidebug.threads import WORTH_THREADS
+from psidebug.training import backends
+from psidebug.training.backends import Here, Processes, WhenItPays
+from psidebug.training.trainer import Fit, Trainer, backend_for
 from tests.conftest import Planted, planted_rows
 
 
@@ -144,6 +151,63 @@ def test_every_back_end_gives_the_same_answer(planted: Planted) -> None:
     here, there = (Trainer(task, backend=each, one_thread=True) for each in (Here(), Processes(2)))
     for one, two in zip(here.trained_each(changes), there.trained_each(changes), strict=True):
         np.testing.assert_array_equal(one.test, two.test)
+
+
+@pytest.mark.parametrize(
+    "model", [GradientBoostingClassifier(n_estimators=5, subsample=0.8), LGBMClassifier(n_estimators=8, verbose=-1)]
+)
+def test_a_diagnosis_is_the_same_wherever_it_fits(
+    model: Any, planted: Planted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To the last bit, with as many fits: in processes as soon as there is a second fit, or all of them here."""
+    spread = []
+
+    class Watched(Processes):
+        def map(self, function: Callable[..., Any], jobs: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
+            spread.append(function.__name__)
+            return super().map(function, jobs)
+
+    def proved() -> Any:
+        data = planted.X_train, planted.y_train, planted.X_test, planted.y_test
+        found = psidebug.debug(model, *data, effort="prove", rng=0, progress=False)
+        return asdict(found.found) | {"repaired": found.repairs.to_dict(), "origin": "which has the time"}
+
+    monkeypatch.setattr(backends, "Processes", Watched)
+    here = proved()
+    assert not spread
+    monkeypatch.setattr(backends, "WORTH_STARTING", -1.0)
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "2")
+    there = proved()
+    assert {"_fitted", "_trained"} <= set(spread)
+    np.testing.assert_equal(there, here)
+
+
+@pytest.mark.parametrize(
+    ("model", "kind"),
+    [
+        (LGBMClassifier(), WhenItPays),
+        (RandomForestClassifier(), WhenItPays),
+        (make_pipeline(StandardScaler(), LGBMClassifier(device_type="cpu")), WhenItPays),
+        (RandomForestClassifier(n_jobs=2), Here),
+        (make_pipeline(StandardScaler(), LGBMClassifier(device_type="gpu")), Here),
+    ],
+)
+def test_fits_travel_where_they_are_the_same_elsewhere(model: Any, kind: type, planted: Planted) -> None:
+    data = Data.of(model, planted.X_train, planted.y_train, planted.X_test, planted.y_test)
+    task = Task(model, data, data.test.codes, np.array([0]))
+    assert isinstance(backend_for(task), kind)
+    many = replace(data, train=LabelledSet(data.train.features, np.zeros(WORTH_THREADS, dtype=np.intp)))
+    assert isinstance(backend_for(replace(task, data=many)), Here)
+
+
+def test_a_fit_that_fails_in_another_process_says_so(planted: Planted) -> None:
+    task = task_of(planted)
+    good = Fit(task.train.features, task.train.codes)
+    trainer = Trainer(task, backend=Processes(2))
+    fitted = trainer.fit_each(LogisticRegression(), [good, Fit(good.features, np.zeros_like(good.labels))])
+    assert learners.is_fitted(next(fitted))
+    with pytest.raises(LearnerFailed, match="could not be fitted"):
+        next(fitted)
 
 
 def test_the_next_task_is_the_learner_trained_anew_and_its_errors(planted: Planted) -> None:

@@ -7,7 +7,8 @@ for that. A linear one alone is asked first: if it still says enough without the
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from psidebug import policy
 from psidebug.causes import one_column
@@ -37,24 +38,18 @@ def columns_to_blame(
     if not candidates and not unrepaired:
         return None
     tick("columns", 0, 1)
-    may_be_left = policy.GONE_OF_SLICES if accused.slices else policy.HARDLY_ANY
-    limit, part = MOST_WITHOUT_A_COLUMN, 1.0
-    if len(task.train) > limit:
-        everyone = Predictors.of(task.drawn(drawn_rows(task.data, limit, task.seed)), trainer)
-        part = 1.0 if of_test is not None else len(everyone.task.train) / len(task.train)
-    suspected = everyone if of_test is None else everyone.of_mirrored(mirrored(everyone.task))
-    evidence: float | None = None
+    witnesses = [_Witnesses(everyone if of_test is None else everyone.of_mirrored(mirrored(task)), accused, tick)]
+    if len(task.train) > MOST_WITHOUT_A_COLUMN:
+        drawn = task.drawn(drawn_rows(task.data, MOST_WITHOUT_A_COLUMN, task.seed))
+        some, part = Predictors.of(drawn, trainer), 1.0
+        if of_test is None:
+            part = len(drawn.train) / len(task.train)
+        else:
+            some = some.of_mirrored(mirrored(drawn))
+        witnesses.insert(0, _Witnesses(some, accused, tick, part))
 
     def gone_without(names: Collection[str]) -> bool:
-        nonlocal evidence
-        blank = InTurn(tuple(Blank(name) for name in sorted(names)))
-        without = replace(suspected.task, data=blank.applied(suspected.task.data))
-        others = Predictors.of(without, trainer)
-        if evidence_soon_found(others, accused.slices, names) > may_be_left * part * accused.evidence:
-            return False
-        if evidence is None:
-            evidence = evidence_by_plain_predictors(suspected, tick)
-        return evidence_by_plain_predictors(others, tick) < may_be_left * evidence
+        return all(each.silent_without(names) for each in witnesses)
 
     if unrepaired and gone_without(unrepaired):
         return []
@@ -62,3 +57,32 @@ def columns_to_blame(
         if gone_without([each.column.name]):
             return [one_column.claim_of(task.data, columns, each)]
     return None
+
+
+@dataclass(eq=False)
+class _Witnesses:
+    """Predictors of the labels that are ``accused``, in all rows or in a ``part`` of them.
+
+    A part is asked first, and a column that it blames is left out for all rows, too: of few rows chance can take away
+    most of what speaks against their labels.
+    """
+
+    everyone: Predictors
+    accused: Hypothesis
+    tick: Tick
+    part: float = 1.0
+
+    @cached_property
+    def evidence(self) -> float:
+        """Nats against the labels, with all columns."""
+        return evidence_by_plain_predictors(self.everyone, self.tick)
+
+    def silent_without(self, names: Collection[str]) -> bool:
+        """Whether hardly anything speaks against the labels without these columns."""
+        slices, task = self.accused.slices, self.everyone.task
+        may_be_left = policy.GONE_OF_SLICES if slices else policy.HARDLY_ANY
+        blank = InTurn(tuple(Blank(name) for name in sorted(names)))
+        without = Predictors.of(replace(task, data=blank.applied(task.data)), self.everyone.trainer)
+        if evidence_soon_found(without, slices, names) > may_be_left * self.part * self.accused.evidence:
+            return False
+        return evidence_by_plain_predictors(without, self.tick) < may_be_left * self.evidence

@@ -37,14 +37,15 @@ def curve_of(
         counts = [round(share * policy.DEFAULT_RATE * len(task.train)) for share in shares]
     counts = sorted({count for count in counts if 0 < count <= len(order)})
     points = [Point(0, 1.0, 1.0, prover.verify(NOTHING))]
-    for done, count in enumerate(counts, start=1):
+    place = np.full(len(task.train), len(order))
+    place[order] = np.arange(len(order))
+    changes = [Relabel.of(task.data, np.where(place < count, proposed, task.train.codes)) for count in counts]
+    tick("threshold", 0, len(counts))
+    for done, (count, change) in enumerate(zip(counts, prover.trainer.in_turn(changes), strict=True), start=1):
         tick("threshold", done, len(counts))
-        codes = task.train.codes.copy()
-        codes[order[:count]] = proposed[order[:count]]
         last = order[count - 1]
         with suppress(LearnerFailed):
-            effect = prover.verify(Relabel.of(task.data, codes))
-            points.append(Point(count, float(ps[last]), float(p_wrong[last]), effect))
+            points.append(Point(count, float(ps[last]), float(p_wrong[last]), prover.verify(change)))
     table = np.stack([point.verified.wrong_after for point in points])
     halves = np.random.default_rng(task.seed).permutation(table.shape[1]) % 2
     # Of a single row one half is empty: nothing chooses, so nothing is corrected.

@@ -143,9 +143,10 @@ def _contested(
             hypotheses = (_none_wrong(task, hypotheses[0]),)
         unrepaired = {str(each.column) for each in seen if each.column is not None and each.change is None}
         columns = columns_to_blame(everyone, hypotheses[0], of_test, unrepaired, tick)
-        if columns is not None:
-            found += [retrained(Prover(task, trainer), each)[0] for each in columns]
-            changed |= {str(each.column) for each in columns}
+        blamed = [retrained(Prover(task, trainer), each)[0] for each in columns or ()]
+        if columns is not None and all(each.evidence > 0 for each in blamed):
+            found += blamed
+            changed |= {str(each.column) for each in blamed}
             hypotheses, of_test = (_none_wrong(task, hypotheses[0]),), None
     if of_test is not None:
         of_test = of_test if kept is None else of_all_tests(of_test, task, kept)

@@ -104,15 +104,13 @@ class Prover:
         given, codes = task.train.codes, change.labels(task.data)
         rng = np.random.default_rng(task.seed)
         margins = task.margins(task.learner, task.train)
-        return Controls(
-            correction=effect,
-            at_random=self._verified_if_trained(moved_at_random(given, codes, rng)),
-            highest_loss=self._verified_if_trained(highest_losses_moved(given, margins, effect.corrected)),
-        )
+        others = moved_at_random(given, codes, rng), highest_losses_moved(given, margins, effect.corrected)
+        changes = [Relabel.of(task.data, each) for each in others]
+        return Controls(effect, *map(self._verified_if_trained, self.trainer.in_turn(changes)))
 
-    def _verified_if_trained(self, codes: npt.NDArray[np.intp]) -> Verification | None:
+    def _verified_if_trained(self, change: Change) -> Verification | None:
         try:
-            return self.verify(Relabel.of(self.task.data, codes))
+            return self.verify(change)
         except LearnerFailed:
             return None
 

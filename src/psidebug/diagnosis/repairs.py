@@ -174,7 +174,7 @@ def _cross_fitted(
             as_given = {RELABELLED: NOTHING, WEIGHTED: NOTHING, LEFT_OUT: NOTHING, WITH_TEST: changes[GIVEN_WITH_TEST]}
             changes = as_given | _alone(task.data, others) | changes
         failed |= set(NAMES) - set(changes)  # of some test rows nothing would be known
-        for name, change in changes.items():
+        for name, change in zip(changes, trainer.in_turn(list(changes.values())), strict=True):
             try:
                 margins = trainer.trained(change).test[apart]
             except LearnerFailed:  # for instance a class that is left without rows

@@ -7,7 +7,7 @@ fold's model lacks a third of them. How a forest does it says :mod:`psidebug.evi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
@@ -26,7 +26,7 @@ from psidebug.task.labels import Codes
 from psidebug.task.nets import Head
 from psidebug.task.tables import Table, stacked, take
 from psidebug.task.task import Task
-from psidebug.training.trainer import Trainer
+from psidebug.training.trainer import Fit, Trainer
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
@@ -152,8 +152,13 @@ class Recipe:
 
     def fitted(self, trainer: Trainer, lesson: Lesson) -> Any:
         """A model."""
-        labels = self.task.encoding.native[lesson.codes]
-        return trainer.fit(self.estimator, lesson.features, labels, lesson.weights, counted=self.all_rows)
+        return next(self.fitted_each(trainer, [lesson]))
+
+    def fitted_each(self, trainer: Trainer, lessons: Sequence[Lesson]) -> Iterator[Any]:
+        """A model for each lesson."""
+        native = self.task.encoding.native
+        fits = [Fit(each.features, native[each.codes], each.weights) for each in lessons]
+        return trainer.fit_each(self.estimator, fits, counted=self.all_rows)
 
     def predicted(self, model: Any, table: Table) -> Floats:
         """Log probabilities (n, K) of the rows of a table, by a fitted model."""
@@ -177,9 +182,9 @@ def out_of_fold(recipe: Recipe, trainer: Trainer, folds: Folds, without: Without
     train, test = np.empty((len(folds.train), size)), np.empty((len(folds.test), size))
     mean = np.zeros_like(train) if recipe.learns_from == "test" else None
     elsewhere: Elsewhere | None = None
-    for fold in range(policy.FOLDS):
-        apart = Without(folds.train == fold, folds.test == fold)
-        model = recipe.fitted(trainer, recipe.lesson(Without(without.train | apart.train, without.test | apart.test)))
+    parts = [Without(folds.train == fold, folds.test == fold) for fold in range(policy.FOLDS)]
+    lessons = [recipe.lesson(Without(without.train | each.train, without.test | each.test)) for each in parts]
+    for apart, model in zip(parts, recipe.fitted_each(trainer, lessons), strict=True):
         own, held = map(np.flatnonzero, apart)
         if mean is None:
             train[own] = recipe.predicted(model, take(recipe.train, own))

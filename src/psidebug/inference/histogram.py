@@ -144,7 +144,7 @@ def sufficiency_of(effects: Floats, log_ratios: Floats) -> Floats:
 
 
 def sufficiency_table(histogram: EffectHistogram, rate: float, threshold: float) -> SufficiencyTable:
-    """The table where φ holds while T < M, M = ``threshold``, and every label is wrong with the probability ``rate``."""
+    """The table where φ holds while T < M, M = ``threshold``, and every label is wrong with probability ``rate``."""
     effects, counts = histogram.effects()
     if threshold <= 0:
         raise SymptomAbsent("the symptom does not hold for the labels as given, so they cannot be its cause.")

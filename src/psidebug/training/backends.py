@@ -77,14 +77,21 @@ def no_modules_of_the_folder() -> Iterator[None]:
 
 
 class WhenItPays:
-    """Here, until what is left is worth the start of as many processes as there are cores."""
+    """Here, until what is left is worth the start of as many processes as there are cores, if these are several."""
+
+    def __init__(self) -> None:
+        self._seconds: dict[Callable[..., Any], float] = {}
+        """What the last job of a function took."""
 
     def map(self, function: Callable[..., T], jobs: Sequence[tuple[Any, ...]]) -> Iterator[T]:
-        """By the time that the first jobs take."""
-        start = time.perf_counter()
+        """By the time that the last job took."""
         for done, job in enumerate(jobs):
             left = len(jobs) - done
-            if done and left > 1 and (time.perf_counter() - start) / done * left > WORTH_STARTING:
-                yield from Processes(int(joblib.cpu_count())).map(function, jobs[done:])
+            expected = self._seconds.get(function, 0.0) * left
+            if left > 1 and expected > WORTH_STARTING and (workers := int(joblib.cpu_count())) > 1:
+                yield from Processes(workers).map(function, jobs[done:])
                 return
-            yield function(*job)
+            start = time.perf_counter()
+            answer = function(*job)
+            self._seconds[function] = time.perf_counter() - start
+            yield answer

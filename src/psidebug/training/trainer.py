@@ -2,6 +2,7 @@
 
 Every fit has the seed of the task and one thread for linear algebra (decision 9), is counted, and can be stopped before
 it begins. What the learner says after a change of its data is kept, by what was changed: asked twice, it trains once.
+Fits that do not depend on each other are spread over processes when that pays, and where it changes no digit.
 
 Fits start cold, even where the loss is strictly convex. Measured on logistic regression (lbfgs, newton-cg,
 newton-cholesky; 900 × 64, 4,000 × 107, 50,000 × 50): started from the actual coefficients at the learner's own
@@ -14,12 +15,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import threadpool_limits
 
 from psidebug import timings
 from psidebug.changes import NOTHING, Change, Relabel
@@ -27,13 +28,16 @@ from psidebug.errors import LearnerFailed
 from psidebug.task import learner as learners
 from psidebug.task.data import Data
 from psidebug.task.labels import Codes
+from psidebug.task.nets import WholeNet
 from psidebug.task.tables import Table, take
 from psidebug.task.task import Task
-from psidebug.threads import one_blas_thread, thread_options
-from psidebug.training.backends import Backend, Here
+from psidebug.threads import WORTH_THREADS, few_threads, one_blas_thread, thread_options
+from psidebug.training.backends import Backend, Here, WhenItPays
 
 Floats = npt.NDArray[np.float64]
 KEPT_BYTES = 2**28
+DEVICE_OPTIONS = ("device", "device_type", "task_type")
+"""Options that name an accelerator."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,12 +48,20 @@ class Trained:
     validation: Floats | None
 
 
+class Fit(NamedTuple):
+    """What an estimator is fitted on."""
+
+    features: Table
+    labels: npt.NDArray[Any]
+    weights: Floats | None = None
+
+
 class Trainer:
     """Trains the learner of one task, and whatever is asked beside it.
 
-    ``backend`` runs fits that do not depend on each other; ``before_fit`` is called with the number of fits so far and
-    may raise, which stops the work. With ``one_thread`` the learner's own threads are one, too: then the answer is the
-    same on any back end, to the last digit.
+    ``backend`` runs fits that do not depend on each other, by default where :func:`backend_for` says; ``before_fit`` is
+    called with the number of fits so far and may raise, which stops the work. With ``one_thread`` the learner's own
+    threads are one, too: then the answer is the same on any back end, to the last digit.
     """
 
     def __init__(
@@ -62,7 +74,8 @@ class Trainer:
         kept_bytes: int = KEPT_BYTES,
     ) -> None:
         self.task = _one_threaded(task) if one_thread else task
-        self._backend = Here() if backend is None else backend
+        self._given_backend = backend
+        self._backend = backend_for(task) if backend is None else backend
         self._one_thread = one_thread
         self._before_fit = before_fit
         self._kept: OrderedDict[bytes, Trained | LearnerFailed] = OrderedDict()
@@ -84,16 +97,24 @@ class Trainer:
         counted: bool = False,
     ) -> Any:
         """A copy of any estimator, fitted on these rows; ``counted`` if it is the user's own."""
-        if counted:
-            self._count()
-        with one_blas_thread():
-            return learners.refit(estimator, features, labels, sample_weight=weights, seed=self.task.seed)
+        return next(self.fit_each(estimator, [Fit(features, labels, weights)], counted=counted))
+
+    def fit_each(self, estimator: Any, fits: Sequence[Fit], *, counted: bool = False) -> Iterator[Any]:
+        """Several copies, each fitted on rows of its own, in their order."""
+        answers = self._backend.map(_fitted, [(estimator, each, self.task.seed) for each in fits])
+        for _ in fits:
+            if counted:
+                self._count()
+            answer = next(answers)
+            if isinstance(answer, LearnerFailed):
+                raise answer
+            yield answer
 
     def beside(self, task: Task) -> Trainer:
         """One for another task, whose fits are told to the same listener."""
         told = self._before_fit
         before = None if told is None else lambda fits: told(self.fits + fits)
-        return Trainer(task, backend=self._backend, one_thread=self._one_thread, before_fit=before)
+        return Trainer(task, backend=self._given_backend, one_thread=self._one_thread, before_fit=before)
 
     def refit(self, codes: Codes, rows: npt.NDArray[np.intp]) -> learners.Classifier:
         """The learner on some training rows, by position, with their labels among these (N,) and their weights."""
@@ -126,7 +147,14 @@ class Trainer:
         return next(self.trained_each([change]))
 
     def trained_each(self, changes: Sequence[Change]) -> Iterator[Trained]:
-        """The same of several changes, in their order; those that are not known run on the back end."""
+        """The same of several changes, in their order."""
+        return map(self._known, self.in_turn(changes))
+
+    def in_turn(self, changes: Sequence[Change]) -> Iterator[Change]:
+        """The changes, each when the learner was trained after it; those that are not known run on the back end.
+
+        What fails says so when it is asked for.
+        """
         new = {each.key: each for each in changes if not self.knows(each)}
         if len(new) > 1:
             _ = self.task.seen_in_every_world  # once, and not in every process
@@ -135,7 +163,7 @@ class Trainer:
             if new.pop(change.key, None) is not None:
                 self._count()
                 self._keep(change, next(answers))
-            yield self._known(change)
+            yield change
 
     def _known(self, change: Change) -> Trained:
         if change.key not in self._kept:
@@ -163,9 +191,39 @@ class Trainer:
             self._kept.popitem(last=False)
 
 
+def backend_for(task: Task) -> Backend:
+    """Other processes when it pays, if a fit is the same there to the last digit; here otherwise.
+
+    It is where a fit has one thread wherever it is made: of few rows, with no other number of threads asked for, on no
+    accelerator. Nets are trained by what their users give, which may not travel.
+    """
+    options = task.learner.get_params() if hasattr(task.learner, "get_params") else {}
+    threads = [options[key] for key in thread_options(task.learner)] if options else []
+    devices = [str(value).lower() for key, value in options.items() if key.split("__")[-1] in DEVICE_OPTIONS]
+    plain = all(each is None for each in threads) and not set(devices) - {"none", "cpu"}
+    at_home = task.whole is not None or isinstance(learners.final_step(task.learner), WholeNet)
+    return WhenItPays() if plain and not at_home and len(task.train) < WORTH_THREADS else Here()
+
+
+@contextmanager
+def _threads_of(rows: int) -> Iterator[None]:
+    """Those that a fit to so many rows has, in whatever process it is made."""
+    with one_blas_thread(), few_threads(rows):
+        yield
+
+
+def _fitted(estimator: Any, fit: Fit, seed: int) -> Any:
+    """A job: one fit of any estimator, wherever it runs. A failure is an answer, too."""
+    with _threads_of(len(fit.labels)):
+        try:
+            return learners.refit(estimator, fit.features, fit.labels, sample_weight=fit.weights, seed=seed)
+        except LearnerFailed as error:
+            return error
+
+
 def _trained(task: Task, change: Change, one_thread: bool) -> Trained | LearnerFailed:
-    """A job: one fit after a change, wherever it runs. A failure is an answer, too."""
-    with threadpool_limits(limits=1) if one_thread else one_blas_thread():
+    """The same of the learner after a change, and what it then says."""
+    with _threads_of(0 if one_thread else len(task.train)):
         data = change.applied(task.data)
         try:
             return _said(task, _model(task, data, same_features=change.keeps_features), data)
