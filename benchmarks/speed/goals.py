@@ -85,13 +85,16 @@ def _ranks(results: Results) -> Iterator[Goal]:
 
 
 def _beside_rivals(results: Results) -> Iterator[Goal]:
-    for rows in MIDDLE:
-        for learner in LEARNER_WORDS:
-            case = Case(learner, rows)  # type: ignore[arg-type]
-            rate, rival = results.rows_per_second(case, DECIDE), results.fastest_rival(case)
-            note = f"{rate:,.0f} rows per second; {rival[0]}: {rival[1]:,.0f}" if rate and rival else ""
-            behind = divided(rival[1] if rival else None, rate)
-            yield Goal("time of a decision ÷ the fastest rival with test points", case_words(case), 1.0, behind, note)
+    """Rivals rank, and decide nothing: a ranking is what compares with them."""
+    for method, what in ((RANK, "a ranking"), (DECIDE, "a decision")):
+        for rows in MIDDLE:
+            for learner in LEARNER_WORDS:
+                case = Case(learner, rows)  # type: ignore[arg-type]
+                rate, rival = results.rows_per_second(case, method), results.fastest_rival(case)
+                note = f"{rate:,.0f} rows per second; {rival[0]}: {rival[1]:,.0f}" if rate and rival else ""
+                behind = divided(rival[1] if rival else None, rate)
+                name = f"time of {what} ÷ the fastest rival with test points"
+                yield Goal(name, case_words(case), 1.0, behind, note)
 
 
 def _growth(results: Results) -> Iterator[Goal]:

@@ -18,6 +18,9 @@ from psidebug.margins import sums_of_rows
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.intp]
+NOWHERE = "a proposal must leave each label at least one other class to move to."
+WORLDS_OF = 4096
+"""Labels whose worlds are multiplied at a time: there are soon more than a number can say."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +46,13 @@ class Prior:
 
         In floating point, so that 2^N worlds of a million labels are ∞ and not an integer of a million bits.
         """
+        worlds = 1.0
         with np.errstate(over="ignore"):
-            return float(np.prod((self.moves > 0).sum(axis=1), dtype=np.float64))
+            for start in range(0, self.size, WORLDS_OF):
+                worlds *= float(np.prod((self.moves[start : start + WORLDS_OF] > 0).sum(axis=1), dtype=np.float64))
+                if worlds == np.inf:
+                    break
+        return worlds
 
     @cached_property
     def rates(self) -> Floats:
@@ -60,6 +68,8 @@ class Prior:
     @cached_property
     def proposals(self) -> Floats:
         """π_i over the alternatives, shape (K-1, N); 0 for a label that never moves."""
+        if self.classes == 2:
+            return (self.rates > 0).astype(np.float64)[None]
         moves = self.at_alternatives(self.moves)
         return np.divide(moves, self.rates, out=np.zeros_like(moves), where=self.rates > 0)
 
@@ -158,20 +168,23 @@ def noise_by_group(
 
 
 def _proposals(given: Codes, classes: int, proposal: npt.ArrayLike | None) -> Floats:
+    if classes < 2:
+        raise InvalidPrior(NOWHERE)
     if proposal is None:
-        targets = np.full((len(given), classes), 1.0)
-    else:
-        table = np.asarray(proposal, dtype=np.float64)
-        if table.shape not in ((classes, classes), (len(given), classes)):
-            raise InvalidPrior(
-                f"a proposal is a table of {classes} × {classes} by given class, or {len(given)} × {classes} by row: "
-                f"got shape {table.shape}."
-            )
-        if not np.all(np.isfinite(table)) or np.any(table < 0):
-            raise InvalidPrior("a proposal holds probabilities: numbers of at least 0.")
-        targets = (table[given] if table.shape == (classes, classes) else table).copy()
+        targets = np.full((len(given), classes), 1.0 / (classes - 1))
+        targets[np.arange(len(given)), given] = 0.0
+        return targets
+    table = np.asarray(proposal, dtype=np.float64)
+    if table.shape not in ((classes, classes), (len(given), classes)):
+        raise InvalidPrior(
+            f"a proposal is a table of {classes} × {classes} by given class, or {len(given)} × {classes} by row: "
+            f"got shape {table.shape}."
+        )
+    if not np.all(np.isfinite(table)) or np.any(table < 0):
+        raise InvalidPrior("a proposal holds probabilities: numbers of at least 0.")
+    targets = (table[given] if table.shape == (classes, classes) else table).copy()
     targets[np.arange(len(given)), given] = 0.0
     totals = sums_of_rows(targets)
     if np.any(totals <= 0):
-        raise InvalidPrior("a proposal must leave each label at least one other class to move to.")
+        raise InvalidPrior(NOWHERE)
     return np.asarray(targets / totals[:, None])

@@ -52,7 +52,8 @@ class LinearSymptom:
     def moves(self) -> Floats:
         """Effects of the alternatives, shape (K-1, N); 0 for those that the prior rules out."""
         effects = self.prior.at_alternatives(np.asarray(self.effects, dtype=np.float64))
-        return np.where(self.prior.proposals > 0, effects, 0.0)
+        possible = self.prior.proposals > 0
+        return effects if possible.all() else np.where(possible, effects, 0.0)
 
     @cached_property
     def log_odds(self) -> Floats:
