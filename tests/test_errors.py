@@ -87,6 +87,7 @@ def test_every_error_that_can_be_met_is_met_here() -> None:
     about_files = {errors.OutputError, errors.OtherRun, errors.UnreadableRun}  # raised below, and in tests/store
     about_files |= {errors.UnreadableModel, errors.UnreadableTable, errors.LearnerMissing}  # in their own tests
     about_files |= {errors.InvalidVerdicts, errors.UsedKey}  # raised in tests/review
+    about_files |= {errors.ChangedData}  # raised in tests/diagnosis/test_effort.py
     assert set(RAISES) | about_files == set(classes().values()) - inner
 
 

@@ -34,6 +34,10 @@ class MissingValues(InputError):
     """NaN or infinity where the learner cannot take them."""
 
 
+class ChangedData(InputError):
+    """Features were changed in place after a diagnosis that goes on to ask about them."""
+
+
 class LabelError(InputError):
     """The labels cannot be used."""
 

@@ -23,7 +23,7 @@ def test_the_decision_is_told_with_its_fits_and_without_the_proof(folder: Path) 
     ran = psi(*DEBUG, folder=folder)
     assert (ran.code, ran.err) == (0, "")
     run = load_run(folder / "psi-run")
-    assert f"Fits of the learner for this: {run.settings['fits']}." in ran.out
+    assert f"Fits of the learner for the decision: {run.settings['fits']}." in ran.out
     assert run.correction is not None
     assert (run.curve, run.controls, run.fidelity) == (None, None, None)
     assert "How far to trust PS" not in ran.out
@@ -67,12 +67,18 @@ def test_ranking(folder: Path) -> None:
     said = " ".join(ran.out.split())
     assert "ranked by PS" in said
     assert 'The effort "decide" weighs' in said
-    assert "Fits of the learner for this: 1." in said
+    assert "Fits of the learner for the decision: 1." in said
     assert "Top suspects" in said
     run = load_run(folder / "psi-run")
     assert run.correction is None
     assert psi("report", "psi-run", "-o", "page.html", folder=folder).code == 0
     assert "No correction was tried." in (folder / "page.html").read_text(encoding="utf-8")
+
+
+def test_slices_of_labels_that_were_only_ranked_were_not_looked_for(folder: Path) -> None:
+    assert psi(*DEBUG, "--effort", "rank", "-o", "ranked", folder=folder).code == 0
+    ran = psi("slices", "ranked", folder=folder)
+    assert "not looked for, with --effort rank" in ran.out
 
 
 def test_what_does_not_go_together_is_refused(folder: Path) -> None:

@@ -4,19 +4,22 @@ same as what is made at once.
 
 from __future__ import annotations
 
+import copy
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from lightgbm import LGBMClassifier
 from sklearn.linear_model import LogisticRegression
 
 import psidebug
 from psidebug.cli.findings import as_data
 from psidebug.diagnosis.proof import Prover
 from psidebug.diagnosis.repair import best_of, retrained
-from psidebug.errors import UnknownOption
+from psidebug.errors import ChangedData, UnknownOption
 from psidebug.exports.table_files import plain
 from psidebug.report import summarise
 from psidebug.report.page import render
@@ -297,3 +300,40 @@ def test_what_is_made_later_is_added(planted: Planted) -> None:
 def test_rounds_need_a_decision(planted: Planted) -> None:
     with pytest.raises(UnknownOption, match="rounds=3 goes on from a correction, and effort='rank' makes none"):
         debug(planted, rounds=3, effort="rank")
+
+
+# ── what happens in between ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("kind", [LogisticRegression, LGBMClassifier])
+def test_a_fitted_model_may_be_fitted_again_before_the_proof(kind: Any, planted: Planted) -> None:
+    """As the README does with the repaired labels; neither that nor other options change what is asked later."""
+    fitted = [kind(**({"verbose": -1} if kind is LGBMClassifier else {})).fit(planted.X_train, planted.y_train)] * 2
+    fitted = [copy.deepcopy(each) for each in fitted]
+    found = [debug(planted, each) for each in fitted]
+    fitted[1].set_params(random_state=7).fit(planted.X_train[:, ::-1], planted.y_train)
+    one, two = (asdict(each.found) for each in found)
+    assert found[0].controls is not None
+    np.testing.assert_equal(str(found[1].controls), str(found[0].controls))
+    np.testing.assert_equal(found[1].threshold_curve.to_dict(), found[0].threshold_curve.to_dict())
+    np.testing.assert_equal(two["predictions"], one["predictions"])
+
+
+@pytest.mark.parametrize("changed", ["X_train", "X_test"])
+def test_features_that_were_changed_in_place_are_not_mixed_with_old_fits(changed: str, planted: Planted) -> None:
+    rows = {name: np.array(getattr(planted, name)) for name in ("X_train", "y_train", "X_test", "y_test")}
+    found = psidebug.debug(LogisticRegression(), *rows.values())
+    rows[changed] -= 1.0
+    for asked in (lambda: found.controls, lambda: found.threshold_curve, lambda: found.verify([0])):
+        with pytest.raises(ChangedData, match="Run debug again"):
+            asked()
+    rows[changed][:] = getattr(planted, changed)
+    assert found.controls is not None
+
+
+def test_labels_that_were_changed_in_place_stay_as_they_were_given(planted: Planted) -> None:
+    labels = pd.Series(planted.y_train)
+    found = psidebug.debug(LogisticRegression(), planted.X_train, labels, planted.X_test, planted.y_test)
+    repaired = found.repaired_labels.copy()
+    labels.iloc[:] = "bad"
+    pd.testing.assert_series_equal(found.repaired_labels, repaired)

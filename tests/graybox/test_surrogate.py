@@ -11,9 +11,10 @@ import pytest
 import scipy.sparse as sp
 import xgboost
 from catboost import CatBoostClassifier
+from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.ensemble import ExtraTreesClassifier, GradientBoostingClassifier, StackingClassifier
+from sklearn.ensemble import AdaBoostClassifier, ExtraTreesClassifier, GradientBoostingClassifier, StackingClassifier
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
@@ -29,6 +30,7 @@ from psidebug.graybox.choose import graybox_for
 from psidebug.graybox.fidelity import fidelity
 from psidebug.graybox.protocol import LinearGrayBox
 from psidebug.graybox.surrogate import Surrogate, embeddings
+from psidebug.margins import loss_weights
 from psidebug.task.task import Task
 from tests.conftest import Planted
 from tests.graybox.logistic_tasks import Data, census_like, text_like
@@ -239,3 +241,13 @@ def test_a_setting_that_the_trees_gray_box_refuses_falls_back_with_its_reason(pl
         "GradientBoostingClassifier with loss='exponential' has no tree gray box, so a logistic surrogate on its "
         "leaves stands in; against retraining"
     )
+
+
+@pytest.mark.parametrize("model", [AdaBoostClassifier(n_estimators=5), MLPClassifier(max_iter=300, tol=0.1)])
+def test_what_users_have_scikit_learn_put_out_changes_nothing(model: Any) -> None:
+    data = slice_flipped(rows=150)
+    plain = Surrogate(data.task(model))
+    with config_context(transform_output="pandas"):
+        other = Surrogate(data.task(model))
+    weights = loss_weights(plain.actual)
+    np.testing.assert_array_equal(other.effects(weights), plain.effects(weights))

@@ -52,7 +52,7 @@ def show(console: Console, found: Answers, *, built: Sequence[str]) -> None:
     for note in found.notes:
         say(console, f"Note: {note}.")
     if (fits := found.settings.get("fits")) is not None:
-        say(console, f"Fits of the learner for this: {fits}.")
+        say(console, f"Fits of the learner for the decision: {fits}.")
     _show_causes(console, found)
     explanations = found.found.explanations
     blamed = not explanations or any(each.evidence > each.charge for each in explanations)

@@ -67,12 +67,18 @@ def slices(output: Output, *, run: Path) -> None:
     """
     from psidebug.store import load_run
 
-    lines = records(load_run(run).slices)
+    found = load_run(run)
+    lines = records(found.slices)
     if output.as_json:
         output.result([{"slice": place, **each} for place, each in enumerate(lines, start=1)])
         return
     if not lines:
-        output.text("The suspects have nothing in common that explains them.")
+        ranked = found.spec.effort == "rank"
+        output.text(
+            "Slices were not looked for, with --effort rank. Leave it out to have them."
+            if ranked
+            else "The suspects have nothing in common that explains them."
+        )
         return
     rows = [
         (

@@ -65,7 +65,7 @@ class Diagnosis(Decision):
     ) -> Diagnosis:
         """The first round, with the later ones; with the whole proof if that is asked for."""
         made = []
-        for found, session in rounds:
+        for found, session in ((found, session.sketched) for found, session in rounds):
             asked = WhenAsked(found, session, bool(spec.check_fidelity), watch)
             if spec.effort == "prove":
                 asked.everything(tick)

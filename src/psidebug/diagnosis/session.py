@@ -14,11 +14,12 @@ from psidebug.changes import InTurn
 from psidebug.diagnosis.named_options import graybox_of
 from psidebug.diagnosis.proof import Prover
 from psidebug.diagnosis.repair import Correction
-from psidebug.errors import LearnerMismatch
+from psidebug.errors import ChangedData, LearnerMismatch
 from psidebug.evidence.hypotheses import Hypothesis
 from psidebug.graybox.protocol import GrayBox
 from psidebug.inference.estimates import Estimates
 from psidebug.spec import NotKept, Spec, kept
+from psidebug.store.fingerprint import sketch_of
 from psidebug.store.run import Run
 from psidebug.symptoms import Symptom
 from psidebug.task import learner as learners
@@ -49,13 +50,30 @@ class Session:
     known: Codes | None = field(default=None, repr=False)
     """True labels (N,) that a person has stated, -1 elsewhere; None before any review."""
 
-    @cached_property
+    sketch: str | None = field(default=None, repr=False)
+    """Of the rows as they were when they were diagnosed; None of a saved run, whose rows are its own."""
+
+    @property
     def prover(self) -> Prover:
-        """Who retrains."""
+        """Who retrains; :class:`ChangedData` if the features are others by now."""
+        if self.sketch is not None and sketch_of(self.task) != self.sketch:
+            raise ChangedData(
+                "the features were changed in place after debug, so that new fits would not compare with old ones. "
+                "Run debug again, or give it a copy of tables that you go on changing."
+            )
+        return self._prover
+
+    @cached_property
+    def _prover(self) -> Prover:
         if self.first_prover is not None:
             return self.first_prover
         with one_blas_thread():
             return Prover(self.task)
+
+    @property
+    def sketched(self) -> Session:
+        """The same, which will see if features are changed in place."""
+        return replace(self, sketch=sketch_of(self.task))
 
     @cached_property
     def graybox(self) -> GrayBox | None:

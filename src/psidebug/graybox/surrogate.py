@@ -17,14 +17,15 @@ Nothing guarantees that a learner answers to labels as its stand-in does. How we
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.stats import spearmanr
+from sklearn import config_context
 from sklearn.impute import SimpleImputer
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression
@@ -40,6 +41,8 @@ from psidebug.task.final_features import FinalFeatures
 from psidebug.task.task import Task
 from psidebug.training.trainer import Trainer
 
+P = ParamSpec("P")
+T = TypeVar("T")
 KERNEL_COLUMNS = 300
 KERNEL_ROWS = 100_000
 """Beyond this many rows the kernel's columns, 8 · 300 bytes a row, are not worth their memory."""
@@ -100,20 +103,29 @@ def embeddings(task: Task) -> Iterator[Embedding]:
     model = learners.final_step(task.learner)
     leaves = _leaves(model, task.seen)
     if leaves is not None:
-        encoder = OneHotEncoder(handle_unknown="ignore").fit(leaves[0])
-        yield _of_unit_length("its leaves", encoder.transform(leaves[0]), encoder.transform(leaves[1]))
+        yield _of_unit_length("its leaves", *_by(OneHotEncoder(handle_unknown="ignore"), *leaves))
         return
     numbers = _numbers(task.seen, type(model).__name__)
     sparse = sp.issparse(numbers[0])
-    scaler = (MaxAbsScaler() if sparse else StandardScaler()).fit(numbers[0])
-    features = _of_unit_length("its features", scaler.transform(numbers[0]), scaler.transform(numbers[1]))
+    features = _of_unit_length("its features", *_by(MaxAbsScaler() if sparse else StandardScaler(), *numbers))
     yield features
     if not sparse and len(task.train) <= KERNEL_ROWS:
         columns = min(KERNEL_COLUMNS, max(len(task.train) // 2, 1))
-        kernel = Nystroem(gamma=1.0, n_components=columns, random_state=task.seed).fit(features.train)
-        yield _of_unit_length(
-            "the Gaussian kernel of its features", kernel.transform(features.train), kernel.transform(features.test)
-        )
+        kernel = Nystroem(gamma=1.0, n_components=columns, random_state=task.seed)
+        yield _of_unit_length("the Gaussian kernel of its features", *_by(kernel, features.train, features.test))
+
+
+def _as_arrays(function: Callable[P, T]) -> Callable[P, T]:
+    """Whatever users have set scikit-learn to put out."""
+    made: Callable[P, T] = config_context(transform_output="default")(function)
+    return made
+
+
+@_as_arrays
+def _by(transformer: Any, train: Any, test: Any) -> tuple[Any, Any]:
+    """Both sets by a transformer that is fitted on the first."""
+    transformer.fit(train)
+    return transformer.transform(train), transformer.transform(test)
 
 
 def _leaves(model: Any, seen: FinalFeatures) -> list[npt.NDArray[Any]] | None:
@@ -151,6 +163,7 @@ def _agreement(stand_in: Floats, own: Floats) -> float:
     return float(spearmanr(stand_in, own, axis=None).statistic)
 
 
+@_as_arrays
 def _numbers(seen: FinalFeatures, learner: str) -> tuple[Any, Any]:
     """Training and test rows as numeric matrices, or a refusal of texts and infinite numbers.
 
@@ -172,8 +185,7 @@ def _numbers(seen: FinalFeatures, learner: str) -> tuple[Any, Any]:
     if any(np.isinf(each.data if sp.issparse(each) else each).any() for each in matrices):
         raise _refusal(learner, "the features that reach it have infinite values")
     if any(numeric):
-        filled = SimpleImputer(keep_empty_features=True).fit(matrices[0])
-        matrices = [filled.transform(each) for each in matrices]
+        matrices = [*_by(SimpleImputer(keep_empty_features=True), *matrices)]
     if all(numeric):
         return matrices[0], matrices[1]
     texts = [_of_texts(part, numeric) for part in (own, others)]

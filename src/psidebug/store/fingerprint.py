@@ -20,8 +20,11 @@ from psidebug.store.stored import stored
 from psidebug.store.values import TAGGED
 from psidebug.task import learner as learners
 from psidebug.task.data import LabelledSet
+from psidebug.task.tables import take
 from psidebug.task.task import Task
 
+SKETCHED = 256
+"""Rows of each set that are sketched."""
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
@@ -95,6 +98,17 @@ def _parameter_text(value: Any) -> str:
     if hasattr(value, "get_params"):
         return type(learners.final_step(value)).__qualname__
     return ADDRESS.sub("", repr(value))
+
+
+def sketch_of(task: Task) -> str:
+    """A digest of a few rows of each set: whether features were changed in place is soon seen by these."""
+    digest = hashlib.sha256()
+    for part in filter(None, (task.train, task.test, task.data.validation)):
+        rows = np.unique(np.linspace(0, len(part) - 1, SKETCHED).astype(np.intp))
+        some = LabelledSet(take(part.features, rows), part.codes[rows])
+        plain = isinstance(some.features, np.ndarray) and some.features.dtype.kind in "fiub"
+        digest.update(np.ascontiguousarray(some.features).tobytes() if plain else _set_digest(task, some).encode())
+    return digest.hexdigest()
 
 
 def _set_digest(task: Task, part: LabelledSet) -> str:

@@ -134,7 +134,7 @@ class Data:
             train=LabelledSet(train_table, codes),
             test=test,
             rows=(ids := _ids(index_of(X_train, y_train) if rows is None else rows, len(codes))),
-            given_labels=y_train,
+            given_labels=y_train.copy() if nw.dependencies.is_pandas_series(y_train) else y_train,
             validation=validation,
             metadata=None if metadata is None else _metadata(metadata, len(codes)),
             sample_weight=weights,

@@ -95,6 +95,7 @@ class Task:
         train, came_fitted = data.train, learners.is_fitted(model)
         if came_fitted:
             _predicted(data.encoding, model, train.features, "X_train")  # it will be trained on them: can it take them?
+            model = learners.own_copy(model)
         else:
             labels, weights = data.encoding.native[train.codes], data.sample_weight
             timings.count_fit()

@@ -10,11 +10,14 @@ import os
 import pickle
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any, Protocol, TypeVar
 
 import joblib
+from sklearn.utils.parallel import Parallel, delayed
 
 T = TypeVar("T")
 SAFE_PATH = "PYTHONSAFEPATH"
@@ -48,15 +51,16 @@ class Processes:
         """Eight jobs a worker at a time."""
         at_once = 8 * self.workers
         # Arrays are shared between processes; copied on writing, for learners that refuse read-only ones.
-        with joblib.Parallel(n_jobs=self.workers, mmap_mode="c") as pool:
-            for begin in range(0, len(jobs), at_once):
-                some = jobs[begin : begin + at_once]
-                try:
-                    with no_modules_of_the_folder():
-                        answers = pool(joblib.delayed(function)(*job) for job in some)
-                    yield from answers
-                except pickle.PicklingError:  # a learner that cannot travel is trained at home
-                    yield from Here().map(function, some)
+        # Parallel and delayed are scikit-learn's: they take its configuration along.
+        for begin in range(0, len(jobs), at_once):
+            some = jobs[begin : begin + at_once]
+            try:
+                with no_modules_of_the_folder(), Parallel(n_jobs=self.workers, mmap_mode="c") as pool:
+                    answers = pool(delayed(function)(*job) for job in some)
+            except (pickle.PicklingError, BrokenProcessPool):  # a learner that cannot travel is trained at home
+                yield from Here().map(function, some)
+            else:
+                yield from answers
 
 
 @contextmanager
@@ -64,16 +68,29 @@ def no_modules_of_the_folder() -> Iterator[None]:
     """Keep processes that start meanwhile from looking for modules in the current folder.
 
     They are started as ``python -c …`` or ``-m …``, which look there first: whoever made the folder could put a
-    joblib.py in it.
+    joblib.py in it. The variable is the whole process's: of several threads the last one takes it away.
     """
-    before = os.environ.get(SAFE_PATH)
-    os.environ[SAFE_PATH] = "1"
+    with _LOCK:
+        if not _BEFORE:
+            _BEFORE.append(os.environ.get(SAFE_PATH))
+            os.environ[SAFE_PATH] = "1"
+        else:
+            _BEFORE.append(None)
     try:
         yield
     finally:
-        del os.environ[SAFE_PATH]
-        if before is not None:
-            os.environ[SAFE_PATH] = before
+        with _LOCK:
+            if len(_BEFORE) > 1:
+                _BEFORE.pop()
+            elif (before := _BEFORE.pop()) is None:
+                os.environ.pop(SAFE_PATH, None)
+            else:
+                os.environ[SAFE_PATH] = before
+
+
+_LOCK = Lock()
+_BEFORE: list[str | None] = []
+"""What the variable was, and an entry for every further thread that wants it set."""
 
 
 class WhenItPays:
