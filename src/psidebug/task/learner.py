@@ -209,9 +209,9 @@ def predict(model: Classifier, features: Table, *, name: str) -> list[Any]:
 
 
 def check_columns(model: Classifier, features: Table, *, name: str) -> None:
-    """A fitted classifier must have been fitted on as many columns as it is given."""
-    expected = getattr(model, "n_features_in_", None)
-    if expected is not None and len(features.shape) == 2 and features.shape[1] != expected:
+    """A fitted classifier must have been fitted on as many columns as it is given; a copy of CatBoost's says 0."""
+    expected = getattr(model, "n_features_in_", 0)
+    if expected and len(features.shape) == 2 and features.shape[1] != expected:
         raise LearnerMismatch(
             f"the model was fitted on {expected} columns but {name} has {features.shape[1]}. Give the features it was "
             f"fitted on, or an unfitted model."
