@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
@@ -237,13 +238,29 @@ def test_nan_in_the_rows_to_predict_is_placed(planted: Planted) -> None:
 
 
 def test_other_columns_than_fitted_on_are_counted_and_named(planted: Planted) -> None:
-    import pandas as pd
-
     model = LogisticRegression().fit(pd.DataFrame(planted.X_train, columns=list("abcd")), planted.y_train)
     with pytest.raises(LearnerMismatch, match=r"fitted on 4 columns but X_test has 3.*unfitted model"):
         learners.predict(model, planted.X_test[:, :3], name="X_test")
     with pytest.raises(LearnerMismatch, match=r"columns that X_test does not have: \['d'\]"):
         learners.predict(model, pd.DataFrame(planted.X_test, columns=list("abcz")), name="X_test")
+
+
+@pytest.mark.parametrize(
+    "names", [[0, 1, 2, 3], ["hours per week", "a b", "a", " b"], pd.MultiIndex.from_product([["a", "b"], [1, 2]])]
+)
+@pytest.mark.parametrize("library", ["lightgbm", "xgboost", "catboost"])
+def test_boosters_that_name_columns_in_their_own_way_know_them(planted: Planted, library: str, names: Any) -> None:
+    """A number by its text, without spaces, or joined."""
+    if library == "lightgbm" and isinstance(names, pd.MultiIndex):
+        names = ["a (1)", "a/2", "b-1", "ä"]  # it takes no tuples
+    model = {"lightgbm": "LGBMClassifier", "xgboost": "XGBClassifier", "catboost": "CatBoostClassifier"}[library]
+    quiet: dict[str, Any] = {"catboost": {"verbose": 0, "allow_writing_files": False}}.get(library, {})
+    features, labels = pd.DataFrame(planted.X_train), np.unique(planted.y_train, return_inverse=True)[1]
+    features.columns = names
+    fitted = getattr(importlib.import_module(library), model)(n_estimators=3, **quiet).fit(features, labels)
+    assert len(learners.predict(fitted, features, name="X_train")) == len(features)
+    with pytest.raises(LearnerMismatch, match="columns"):
+        learners.predict(fitted, features.iloc[:, :3], name="X_test")
 
 
 def test_weights_reach_the_last_step_or_are_refused(planted: Planted) -> None:

@@ -218,12 +218,18 @@ def check_columns(model: Classifier, features: Table, *, name: str) -> None:
         )
     names = getattr(model, "feature_names_in_", None)
     given = column_names(features)
-    if names is not None and given is not None and not set(names) <= set(given):
-        absent = [c for c in names if c not in given]
+    known = None if given is None else set(map(_plain_name, given))
+    absent = [] if names is None or known is None else [str(each) for each in names if _plain_name(each) not in known]
+    if absent:
         raise LearnerMismatch(
             f"the model was fitted on columns that {name} does not have: {absent[:5]}. Give the features it was fitted "
             f"on, or an unfitted model."
         )
+
+
+def _plain_name(column: Hashable) -> str:
+    """As boosters know it: a number by its text, in LightGBM with no spaces; of several levels joined."""
+    return " ".join(map(str, column) if isinstance(column, tuple) else [str(column)]).replace(" ", "_")
 
 
 def scores(model: Classifier, features: Table, codes_of: dict[Any, int], size: int) -> npt.NDArray[np.float64]:
