@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from sklearn.dummy import DummyClassifier
 
 from psidebug.evidence.which_set import mirrored
+from psidebug.slices import binned as module
 from psidebug.slices.atoms import Atoms
 from psidebug.slices.binned import Binned
 from psidebug.task.tables import Table
@@ -67,9 +68,39 @@ def test_conditions_over_both_sets_are_those_of_each(name: str) -> None:
     words = {str(each): index for index, each in enumerate(binned.of_both.conditions)}
     for side, rows in ((binned, slice(0, TRAIN)), (binned.exchanged, slice(TRAIN, None))):
         own = {str(each): index for index, each in enumerate(side.atoms.conditions) if each.home == "features"}
-        assert own.keys() == words.keys()
-        for word, index in own.items():
-            assert side.atoms.holds(index).tolist() == binned.of_both.holds(words[word])[rows].tolist()
+        assert own.keys() == words.keys() or name in ("frame", "texts"), "each word is frequent or not in each set"
+        for word in own.keys() & words.keys():
+            assert side.atoms.holds(own[word]).tolist() == binned.of_both.holds(words[word])[rows].tolist()
+
+
+def many_values(rows: int, own: str) -> pd.DataFrame:
+    """One of 81 values is in 4% of the rows, the others in few; the same of words."""
+    rng, named = np.random.default_rng(0), np.arange(rows) < 0.04 * rows
+    site = np.where(named, own, [f"site{each}" for each in rng.integers(0, 80, rows)])
+    return pd.DataFrame({"site": site, "note": [f"item {i} {each}" for i, each in enumerate(site)]})
+
+
+@pytest.mark.parametrize("sizes", [(1_000, 30_000), (30_000, 1_000)])
+def test_what_is_frequent_in_the_smaller_set_has_a_condition_there(sizes: tuple[int, int]) -> None:
+    """And none in the other set, where it never is."""
+    (n, m), names = sizes, ("trained", "tested")
+    X, X_test = many_values(n, names[0]), many_values(m, names[1])
+    binned = Binned.of(Task.of(DummyClassifier(), X, np.arange(n) % 2, X_test, np.arange(m) % 2))
+    for side, size, own, other in ((binned, n, *names), (binned.exchanged, m, *names[::-1])):
+        held = {str(each): side.atoms.holds(index).sum() for index, each in enumerate(side.atoms.conditions)}
+        assert held[f"site = {own}"] == held[f'"{own}" in note'] == 0.04 * size
+        assert not any(other in each for each in held)
+
+
+def test_of_very_many_test_rows_some_are_searched_wherever_they_stand(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_CELLS", 3 * 200)
+    monkeypatch.setattr(module, "LEAST_SEARCHED", 100)
+    X = np.random.default_rng(0).normal(size=(3_000, 3))
+    searched = Binned.of(
+        Task.of(DummyClassifier(), X[:150], np.arange(150) % 2, X, np.arange(3_000) // 1_500)
+    ).test.rows
+    assert len(searched) == len(np.unique(searched)) == 200
+    assert 50 < np.count_nonzero(searched < 1_500) < 150, "all of one class came first"
 
 
 @pytest.mark.parametrize("name", TABLES)

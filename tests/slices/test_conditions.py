@@ -18,10 +18,17 @@ from hypothesis import strategies as st
 
 from psidebug.slices import atoms as module
 from psidebug.slices import ranges
-from psidebug.slices.atoms import atoms_of
+from psidebug.slices.atoms import Atoms, blocks_of, joined, stretches
 from psidebug.slices.conditions import Condition, Home
 from psidebug.slices.ranges import short_date, short_number
 from psidebug.task.tables import as_table
+
+
+def atoms_of(features: Any, metadata: Any, ids: Any, *, least: int) -> Atoms:
+    """All conditions on the rows of one set."""
+    blocks = [] if metadata is None else blocks_of(metadata, "metadata", least=least)
+    return joined([*blocks, *blocks_of(features, "features", least=least), *stretches(ids, least=least)], len(ids))
+
 
 COUNT = 300
 RNG = np.random.default_rng(0)
@@ -200,6 +207,25 @@ def test_values_of_another_kind_than_in_training_meet_no_condition() -> None:
     other = pd.DataFrame({"age": ["31", None, [1]], "city": [1, "Lima", None]})
     assert Condition("age", ">", (30,)).holds(other).tolist() == [False, False, False]
     assert Condition("city", "=", ("Lima",)).holds(other).tolist() == [False, True, False]
+    dates = pd.DataFrame({"age": pd.to_datetime(["2024-03-01", None])})
+    for condition in (("=", (30,)), (">", (30,)), (">", (-2.5,)), ("=", ("Lima",)), ("between", (1, 2)), ("≠", (0,))):
+        assert Condition("age", *condition).holds(dates).tolist() == [False, False], str(condition)
+
+
+@pytest.mark.parametrize(
+    ("values", "held"),
+    [
+        (["2024-02-28", "2024-03-31", None, "2024-04-01"], [True, True, False, False]),
+        (["28.02.2024", "31.03.2024", None, "01.04.2024"], [True, True, False, False]),
+        (["2024-02-28", "soon", None, "2024-04-01"], [False] * 4),
+        ([20240228, 20240331, None, 20240401], [False] * 4),
+    ],
+)
+def test_a_range_of_dates_holds_in_texts_that_are_dates(values: list[Any], held: list[bool]) -> None:
+    """A file read with dates, another without."""
+    table = pd.DataFrame({"when": values})
+    assert Condition("when", "≤", ("2024-03",)).holds(table).tolist() == held
+    assert Condition("when", "between", ("2023", "2024-03")).holds(table).tolist() == held
 
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False, width=64)

@@ -89,21 +89,19 @@ class Atoms:
         return list(np.add.reduceat(sums, np.column_stack([self.first, self.last]).ravel(), axis=1)[:, ::2])
 
 
-def atoms_of(features: Table, metadata: Table | None, ids: npt.NDArray[Any], *, least: int) -> Atoms:
-    """All atoms: of the metadata first, then of the features, then of the row ids if these are whole numbers."""
-    blocks = [] if metadata is None else blocks_of(metadata, "metadata", least=least)
-    return joined([*blocks, *blocks_of(features, "features", least=least), *stretches(ids, least=least)], len(ids))
+def blocks_of(table: Table, home: Home, *, least: int, split: int = 0) -> list[Block]:
+    """The conditions on a table: those of its columns, and of its words or entries.
+
+    Its rows are those of two sets, where it is to be ``split``: what is frequent in either has a condition.
+    """
+    own = blocks_of_columns(_described(table, home), home, least=least, split=split)
+    return [*own, *_entries(table, home, least=least, split=split)]
 
 
-def blocks_of(table: Table, home: Home, *, least: int) -> list[Block]:
-    """The conditions on a table: those of its columns, and of its words or entries."""
-    return [*blocks_of_columns(_described(table, home), home, least=least), *_entries(table, home, least=least)]
-
-
-def blocks_of_columns(described: list[Column], home: Home, *, least: int) -> list[Block]:
+def blocks_of_columns(described: list[Column], home: Home, *, least: int, split: int = 0) -> list[Block]:
     """Those on columns, cut less finely where these are many."""
     share = MOST_ATOMS // max(1, sum(column.numeric or column.dated for column in described))
-    return [block for column in described for block in _blocks_of(column, home, least=least, share=share)]
+    return [block for column in described for block in _blocks_of(column, home, least=least, share=share, split=split)]
 
 
 def joined(blocks: Sequence[Block], rows: int) -> Atoms:
@@ -149,7 +147,7 @@ def _described(table: Table, home: Home) -> list[Column]:
     return [column_of(table, f"{UNNAMED[home]}{index}", unnamed=UNNAMED[home]) for index in filled.tolist()]
 
 
-def _entries(table: Table, home: Home, *, least: int) -> Iterator[Block]:
+def _entries(table: Table, home: Home, *, least: int, split: int) -> Iterator[Block]:
     """What tables without columns to look at have: the entries of a sparse matrix, the words of texts."""
     if sp.issparse(table):
         present = sp.csr_array(table != 0)
@@ -158,16 +156,16 @@ def _entries(table: Table, home: Home, *, least: int) -> Iterator[Block]:
         names = [f"{UNNAMED[home]}{index}" for index in chosen.tolist()]
         yield Block.of_cells(present[:, chosen], [Condition(name, "≠", (0,), home) for name in names])
     elif len(table.shape) == 1:
-        yield _words("text", table, home, least=least)
+        yield _words("text", table, home, least=least, split=split)
 
 
-def _blocks_of(column: Column, home: Home, *, least: int, share: int) -> Iterator[Block]:
+def _blocks_of(column: Column, home: Home, *, least: int, share: int, split: int) -> Iterator[Block]:
     """What the kind of the column offers, with missing values before it."""
     name = str(column.name)
     if column.dated or column.numeric:
         block, many = cut(column.values, name, home, share=share), False
     else:
-        block, many = _values(column, home, least=least)
+        block, many = _values(column, home, least=least, split=split)
     missing = block.size - 1
     if np.count_nonzero(block.cells == missing) >= least:
         block = block.with_first(Condition(name, "missing", (), home), missing)
@@ -175,26 +173,31 @@ def _blocks_of(column: Column, home: Home, *, least: int, share: int) -> Iterato
     if column.dated:
         yield from _calendar(column.values, name, home)
     elif many:
-        yield _words(name, column.values, home, least=least)
+        yield _words(name, column.values, home, least=least, split=split)
 
 
-def _values(column: Column, home: Home, *, least: int) -> tuple[Block, bool]:
+def _values(column: Column, home: Home, *, least: int, split: int) -> tuple[Block, bool]:
     """``column = value``, of too many values for the frequent ones; and whether there are so many, and texts."""
     codes, distinct = coded(column.values)
-    name, counts = str(column.name), np.bincount(codes[codes >= 0], minlength=len(distinct))
-    many = len(distinct) > policy.MOST_VALUES
-    frequent = counts >= (_frequent(len(codes), least) if many else least)
-    named = [Condition(name, "=", (value,), home) for value, keep in zip(distinct, frequent, strict=True) if keep]
-    cell_of = np.append(np.where(frequent, np.cumsum(frequent) - 1, len(named)), len(named) + 1)  # -1, missing, is last
-    return Block.of_cells(cell_of[codes], named, others=2), many and any(isinstance(value, str) for value in distinct)
+    name, many = str(column.name), len(distinct) > policy.MOST_VALUES
+    kept = np.zeros(len(distinct), dtype=bool)
+    for part in (codes[:split], codes[split:]) if many else (codes,):
+        counts = np.bincount(part[part >= 0], minlength=len(distinct))
+        kept |= counts >= (frequent(len(part), least) if many else least)
+    named = [Condition(name, "=", (value,), home) for value, keep in zip(distinct, kept, strict=True) if keep]
+    cell_of = np.append(np.where(kept, np.cumsum(kept) - 1, len(named)), len(named) + 1)  # -1, missing, is last
+    block = Block.of_cells(cell_of[codes], named, others=2, many=many)
+    return block, many and any(isinstance(value, str) for value in distinct)
 
 
-def _words(name: str, texts: npt.NDArray[Any], home: Home, *, least: int) -> Block:
-    cells, words = words_of(texts, least=_frequent(len(texts), least))
-    return Block.of_cells(cells, [Condition(name, "contains", (word,), home) for word in words])
+def _words(name: str, texts: npt.NDArray[Any], home: Home, *, least: int, split: int) -> Block:
+    sizes = [size for size in (split, len(texts) - split) if size]
+    cells, words = words_of(texts, least=min(frequent(size, least) for size in sizes))
+    return Block.of_cells(cells, [Condition(name, "contains", (word,), home) for word in words], many=True)
 
 
-def _frequent(rows: int, least: int) -> int:
+def frequent(rows: int, least: int) -> int:
+    """In how many of so many rows a value must be, where there are many, or a word."""
     return max(least, int(np.ceil(policy.FREQUENT * rows)))
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from psidebug import policy
-from psidebug.slices.atoms import Atoms, blocks_of, blocks_of_columns, joined, stretches
+from psidebug.slices.atoms import Atoms, blocks_of, blocks_of_columns, frequent, joined, stretches
 from psidebug.slices.conditions import Ints
 from psidebug.slices.ranges import Block
 from psidebug.task.columns import Column, columns
@@ -23,7 +23,6 @@ from psidebug.task.task import Task
 
 MOST_CELLS, LEAST_SEARCHED = 4_000_000, 5_000
 """Rows × columns to search in; of more rows a part is searched, and what is found is measured on all of them."""
-MOST_TEST_ROWS = 50_000
 LETTERS = 6.0
 """Of a word and the space after it, to guess the number of words."""
 
@@ -54,7 +53,7 @@ class Binned:
     @classmethod
     def of(cls, task: Task, *, least: int = policy.LEAST_ROWS) -> Binned:
         """Cut every column of a task."""
-        rows, others = searched_rows(task), np.arange(len(task.test))[:MOST_TEST_ROWS]
+        rows, others = searched_rows(task), _some(np.arange(len(task.test)), [task.test.features])
         both, of_rows, of_others = _cut(take(task.train.features, rows), take(task.test.features, others), least)
         metadata = task.data.metadata
         before = [] if metadata is None else blocks_of(take(metadata, rows), "metadata", least=least)
@@ -87,23 +86,30 @@ class Binned:
 
 
 def _cut(first: Table, second: Table, least: int) -> tuple[list[Block], list[Block], list[Block]]:
-    """The features of both sets, of the first, and of the second.
+    """The features of both sets, of the first, and of the second; in each what is frequent there.
 
     A column of which the libraries made different kinds is one of objects in both, and cut in each by what it is there.
     """
     split = int(first.shape[0])
     if sp.issparse(first) or len(first.shape) == 1:
         together = sp.vstack([first, second], format="csr") if sp.issparse(first) else np.concatenate([first, second])
-        return _views(blocks_of(together, "features", least=least), split)
+        return _views(blocks_of(together, "features", least=least, split=split), split, least)
     one, other = columns(first), columns(second)
-    both = blocks_of_columns(list(map(_appended, one, other)), "features", least=least)
+    both = blocks_of_columns(list(map(_appended, one, other)), "features", least=least, split=split)
+    both, of_one, of_other = _views(both, split, least)
     if all(map(_alike, one, other)):
-        return _views(both, split)
+        return both, of_one, of_other
     return both, blocks_of_columns(one, "features", least=least), blocks_of_columns(other, "features", least=least)
 
 
-def _views(both: list[Block], split: int) -> tuple[list[Block], list[Block], list[Block]]:
-    return both, [each.at(slice(0, split)) for each in both], [each.at(slice(split, None)) for each in both]
+def _views(blocks: list[Block], split: int, least: int) -> tuple[list[Block], list[Block], list[Block]]:
+    parts = slice(None), slice(0, split), slice(split, None)
+    both, first, second = ([_frequent(each.at(rows), least) for each in blocks] for rows in parts)
+    return both, first, second
+
+
+def _frequent(block: Block, least: int) -> Block:
+    return block.frequent(frequent(block.cells.shape[0], least))
 
 
 def _alike(first: Column, second: Column) -> bool:
@@ -120,13 +126,18 @@ def _appended(first: Column, second: Column) -> Column:
 
 
 def searched_rows(task: Task) -> Ints:
-    """Positions of the rows to search: all, or as many as can be held, by chance but always the same."""
-    rows = len(task.train)
+    """Positions of the training rows to search, by chance but always the same."""
     tables = [task.train.features] if task.data.metadata is None else [task.train.features, task.data.metadata]
+    return _some(task.data.in_order_of_ids, tables)
+
+
+def _some(order: Ints, tables: list[Table]) -> Ints:
+    """All rows of these tables, or as many as can be held."""
+    rows = len(order)
     most = max(LEAST_SEARCHED, int(MOST_CELLS / sum(map(_width, tables))))
     if rows <= most:
         return np.arange(rows)
-    return np.sort(task.data.in_order_of_ids[np.random.default_rng(0).choice(rows, most, replace=False)])
+    return np.sort(order[np.random.default_rng(0).choice(rows, most, replace=False)])
 
 
 def _width(table: Table) -> float:

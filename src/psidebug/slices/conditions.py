@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
@@ -16,6 +17,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from psidebug.task.columns import Column, column_of
 from psidebug.task.data import Data
+from psidebug.task.dates import as_text, dates_in
 from psidebug.task.tables import Table, is_missing
 from psidebug.task.task import Task
 
@@ -75,8 +77,10 @@ class Condition:
             return missing(column)
         if self.operator == "contains":
             return _contains(column.values, str(self.values[0]))
+        if self.operator != "=" and isinstance(self.values[0], str):  # a range of dates
+            column = _dated(column)
         if column.dated:
-            bounds = [np.datetime64(str(value)) for value in self.values]
+            bounds = [_moment(value) for value in self.values]
             return self._compared([(column.values.astype(bound.dtype), bound) for bound in bounds])
         if self.operator == "=" and not column.numeric:
             codes, distinct = coded(column.values)
@@ -224,6 +228,23 @@ def _contains(texts: npt.NDArray[Any], word: str) -> Mask:
     whole = re.compile(rf"\b{re.escape(word)}\b")
     lowered = (text.lower() if isinstance(text, str) else "" for text in texts)
     return np.array([word in text and bool(whole.search(text)) for text in lowered], dtype=bool)
+
+
+def _dated(column: Column) -> Column:
+    """The column as dates: texts that are written as dates, and nothing else."""
+    if column.dated:
+        return column
+    texts = as_text(column.values)
+    read = None if texts is None else dates_in(texts)
+    nothing = np.full(len(column.values), "NaT", dtype="datetime64[us]")
+    return Column(column.name, nothing if read is None else read.to_numpy(zero_copy_only=False))
+
+
+def _moment(value: Plain) -> np.datetime64:
+    """A date, or none: a column may hold dates in one set only."""
+    with suppress(ValueError):
+        return np.datetime64(value if isinstance(value, str) else "NaT")
+    return np.datetime64("NaT", "D")
 
 
 def _numbers(column: Column) -> npt.NDArray[np.float64]:

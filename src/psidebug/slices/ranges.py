@@ -33,12 +33,27 @@ class Block:
     """The conditions; of thousands of ranges a few are told, so these are put into words when they are asked for."""
     first: Ints
     last: Ints
+    many: bool = False
+    """Whether they are so many values or words that only frequent ones are worth a condition."""
 
     @classmethod
-    def of_cells(cls, cells: Cells | sp.csr_array, told: list[Condition], others: int = 0) -> Block:
+    def of_cells(
+        cls, cells: Cells | sp.csr_array, told: Sequence[Condition], others: int = 0, *, many: bool = False
+    ) -> Block:
         """Cells that are a condition each, and after them others that are none."""
         place = np.arange(len(told))
-        return cls(cells, len(told) + others, told, place, place + 1)
+        return cls(cells, len(told) + others, told, place, place + 1, many)
+
+    def frequent(self, least: int) -> Block:
+        """Without the values or words, if there are many, that are in fewer rows than ``least``."""
+        if not self.many:
+            return self
+        if sp.issparse(self.cells):
+            kept = np.flatnonzero(self.cells.sum(axis=0) >= least)
+            return Block.of_cells(self.cells[:, kept], [self.told[each] for each in kept.tolist()], many=True)
+        kept = np.flatnonzero(np.bincount(self.cells, minlength=self.size)[self.first] >= least)
+        told = [self.told[each] for each in kept.tolist()]
+        return replace(self, told=told, first=self.first[kept], last=self.last[kept])
 
     def with_first(self, condition: Condition, cell: int) -> Block:
         """The same, with a condition that holds in one cell before all others."""
