@@ -25,7 +25,7 @@ from benchmarks import RESULTS
 from benchmarks.lines import made_with, write
 from benchmarks.speed.clock import best_of
 from benchmarks.speed.logistic import one_hot_like
-from psidebug.slices.atoms import atoms_of
+from psidebug.slices.binned import Binned
 from psidebug.slices.find import slices_by_score
 from psidebug.task.task import Task
 
@@ -83,7 +83,8 @@ def measured(name: str, make: Callable[..., Any], rows: int, width: int, fit: fl
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     seconds = best_of(3 if rows < MILLION else 1, lambda: slices_by_score(task, scores, most=20), process_time)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    conditions = len(atoms_of(features[:5_000], None, task.rows[:5_000], least=3).conditions)
+    few = Task.of(model, features[:5_000], labels[:5_000], features[:10], labels[:10])
+    conditions = len(Binned.of(few, least=3).atoms.conditions)
     return {
         "data": name,
         "rows": rows,

@@ -44,7 +44,8 @@ METHOD = f"""## How it was measured
   What takes up to {TWICE_UP_TO:.0f} s is measured in two processes, and the faster one counts.
   Processor time includes that of processes that a method starts.
 - Fits: other predictors know as much as the learner in these cases, so its own folds are not needed (decision 30).
-  Where they are needed, a decision of boosted trees takes 9 to 11 fits, three of them on the test rows alone.
+  Where they are needed, a decision of boosted trees takes 7 to 11 fits, three of them of the test rows alone
+  (decision 41).
 - Fits run in several processes where that pays (decision 40). Here they do not: a process has one thread.
 - Five folds are `cross_val_predict` with probabilities. cleanlab includes its five folds.
 - A process that takes too long, by the clock on the wall, is stopped. Larger cases of the same method are then not

@@ -48,7 +48,6 @@ class Oracle:
         self.folds = Folds(np.arange(len(train)) % 3, np.arange(len(test)) % 3)
         self.excluded: list[Mask] = []
         self.dropped: list[str] = []
-        self.quick = None
 
     def predict(self, excluded: Mask | None = None, slices: Sequence[Slice] = ()) -> list[LabelPredictions]:
         if excluded is not None:

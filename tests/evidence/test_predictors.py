@@ -51,6 +51,10 @@ def predicted(predictors: Predictors, excluded: Any = None) -> dict[str, LabelPr
     return {each.name: each for each in predictors.predict(nobody)}
 
 
+def _mask(rows: Any) -> Any:
+    return np.isin(np.arange(120), rows)
+
+
 def drawn(seed: int = 0, train: int = 120, test: int = 60) -> tuple[Any, ...]:
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(train + test, 3))
@@ -143,7 +147,8 @@ def test_a_logistic_regression_predicts_a_row_as_if_trained_without_it(name: str
     assert np.mean(missed) < 0.2 * np.mean(moved)
 
 
-def test_excluded_rows_teach_nobody() -> None:
+def test_excluded_rows_teach_nobody_who_speaks_of_them() -> None:
+    """Of a slow learner, the others speak of them; of other rows it has spoken before they were excluded."""
     predictors = predictors_of(GaussianNB(), *drawn())
     task, excluded = predictors.task, np.arange(20, 50)
     codes = task.train.codes.copy()
@@ -152,9 +157,15 @@ def test_excluded_rows_teach_nobody() -> None:
     other = predictors_in(other_task, predictors.folds)
     before, after = predicted(predictors, excluded), predicted(other, excluded)
     assert set(before) == {OWN, ON_TEST, LINEAR, FOREST}
-    for name in (OWN, ON_TEST, LINEAR):
+    for name in (ON_TEST, LINEAR):
         np.testing.assert_array_equal(before[name].train, after[name].train)
         np.testing.assert_array_equal(before[name].test, after[name].test)
+    for one, labels in ((predictors, task), (other, other_task)):
+        said, others = predicted(one, excluded), [each for each in one.predict(_mask(excluded)) if each.name != OWN]
+        together = calibrate(others, labels.test.codes).train
+        np.testing.assert_array_equal(said[OWN].train[excluded], together[excluded])
+        kept = np.setdiff1d(np.arange(120), excluded)
+        np.testing.assert_array_equal(said[OWN].train[kept], predicted(one)[OWN].train[kept])
     assert not np.array_equal(predicted(predictors)[OWN].train, predicted(other)[OWN].train)
 
 
@@ -172,23 +183,46 @@ def test_excluded_rows_are_not_counted_in_a_forest() -> None:
     assert not_counted[excluded].mean() < 0.3 * counted[excluded].mean()
 
 
-def test_the_rows_of_a_slice_are_predicted_by_one_model_without_it() -> None:
-    """Of the others the learner has spoken."""
+@pytest.mark.parametrize("home", ["features", "metadata"])
+def test_of_a_slice_the_others_speak_for_a_slow_learner(home: str) -> None:
+    """It is not trained for that. Of metadata no test row is known to be inside."""
     X, y, X_test, y_test = drawn()
-    predictors = predictors_of(Watched(), X, y, X_test, y_test).without([LINEAR, FOREST])
+    metadata = None if home == "features" else pd.DataFrame({"x1": X[:, 1]})
+    predictors = predictors_of(Watched(), X, y, X_test, y_test, metadata=metadata)
     first = predicted(predictors)[OWN]
-    slices = [Slice((Condition("x1", ">", (0.5,)),), 1, np.arange(3), 1.0)]
-    inside, inside_test = X[:, 1] > 0.5, X_test[:, 1] > 0.5
+    slices = [Slice((Condition("x1", ">", (0.5,), home),), 1, np.arange(3), 1.0)]  # type: ignore[arg-type]
+    inside = X[:, 1] > 0.5
+    inside_test = X_test[:, 1] > (0.5 if home == "features" else np.inf)
     Watched.fits.clear()
-    own = next(each for each in predictors.predict(inside, slices) if each.name == OWN)
-    assert Watched.fits == [set(X[~inside][:, 0])]
-    without = GaussianNB().fit(X[~inside], y[~inside])
-    for said, before, rows, own_rows in (
-        (own.train, first.train, X, inside),
-        (own.test, first.test, X_test, inside_test),
+    said = predictors.predict(inside, slices)
+    assert Watched.fits == []
+    together = calibrate([each for each in said if each.name != OWN], y_test)
+    own = next(each for each in said if each.name == OWN)
+    for now, before, others, own_rows in (
+        (own.train, first.train, together.train, inside),
+        (own.test, first.test, together.test, inside_test),
     ):
-        np.testing.assert_array_equal(said[~own_rows], before[~own_rows])
-        np.testing.assert_allclose(np.exp(said[own_rows]), without.predict_proba(rows[own_rows]), atol=1e-3)
+        np.testing.assert_array_equal(now[~own_rows], before[~own_rows])
+        np.testing.assert_array_equal(now[own_rows], others[own_rows])
+
+
+def test_the_others_speak_of_the_rows_of_a_larger_task_too() -> None:
+    X, y, X_test, y_test = drawn(train=300)
+    whole = Task.of(GaussianNB(), X, y, X_test, y_test)
+    part = whole.drawn(np.arange(0, 300, 2))
+    predictors, rows = predictors_in(part), np.arange(1, 300, 2)
+    slices = [Slice((Condition("x1", ">", (0.5,)),), 1, np.arange(3), 1.0)]
+    first = predicted_elsewhere(predictors.predict(), whole, rows)
+    predictions = predictors.predict(part.train.features[:, 1] > 0.5, slices)
+    said, inside = predicted_elsewhere(predictions, whole, rows), X[rows, 1] > 0.5
+    others = calibrate([each for each in predictions if each.name != OWN], y_test)
+    together = others.of([said[name] for name in others.names])
+    np.testing.assert_array_equal(said[OWN][~inside], first[OWN][~inside])
+    np.testing.assert_allclose(said[OWN][inside], together[inside], rtol=1e-12)
+
+
+def predicted_elsewhere(predictions: list[LabelPredictions], task: Task, rows: Any) -> dict[str, Any]:
+    return {each.name: each.elsewhere(task, rows) for each in predictions if each.elsewhere is not None}
 
 
 def test_predictors_of_exchanged_sets_are_the_same() -> None:
@@ -218,28 +252,37 @@ class Watched(GaussianNB):  # type: ignore[misc]
         return self
 
 
-def test_the_learner_sees_its_other_folds_and_no_excluded_row() -> None:
+def test_a_learner_sees_its_other_folds_and_where_nobody_else_speaks_no_excluded_row() -> None:
     X, y, X_test, y_test = drawn()
-    predictors = predictors_of(Watched(), X, y, X_test, y_test)
-    predictors = predictors.without([LINEAR, FOREST])
+    predictors = predictors_of(Watched(), X, y, X_test, y_test).without([LINEAR, FOREST, ON_TEST])
+    others = [set(X[predictors.folds.train != fold][:, 0]) for fold in range(FOLDS)]
+    Watched.fits.clear()
+    predicted(predictors)
+    assert Watched.fits == others
+    Watched.fits.clear()
     excluded = np.arange(15)
-    predicted(predictors)
-    Watched.fits.clear()
     predicted(predictors, excluded)
-    expected = [
-        set(X[np.flatnonzero(predictors.folds.train != fold)][:, 0]) - set(X[excluded][:, 0]) for fold in range(FOLDS)
-    ]
-    assert Watched.fits == expected
+    assert Watched.fits == [each - set(X[excluded][:, 0]) for each in others]
 
 
-def test_the_learner_of_test_labels_is_trained_once() -> None:
-    predictors = predictors_of(Watched(), *drawn())
-    predictors = predictors.without([LINEAR, FOREST])
-    predicted(predictors)
-    Watched.fits.clear()
+def test_a_learner_is_trained_once_on_either_set() -> None:
+    predictors = predictors_of(Watched(), *drawn()).without([LINEAR, FOREST])
     before = predictors.trainer.fits
+    Watched.fits.clear()
+    predicted(predictors)
     predicted(predictors, [0, 1])
-    assert len(Watched.fits) == FOLDS == predictors.trainer.fits - before
+    predictors.of_mirrored(mirrored(predictors.task)).predict(np.arange(60) < 9)
+    assert len(Watched.fits) == 2 * FOLDS == predictors.trainer.fits - before
+
+
+def test_a_slow_learner_is_trained_on_repaired_labels_once_and_a_quick_one_when_it_is_asked() -> None:
+    for learner, fits in ((GaussianNB(), FOLDS), (LogisticRegression(), 2 * FOLDS)):
+        predictors = predictors_of(learner, *drawn())
+        posterior, before = np.eye(2)[predictors.task.train.codes], predictors.trainer.fits
+        assert predictors.predict_from_repaired(posterior) is not None
+        mirror = mirrored(predictors.task)
+        predictors.of_mirrored(mirror).predict_from_repaired(np.eye(2)[mirror.train.codes])
+        assert predictors.trainer.fits - before == fits
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -270,10 +313,10 @@ class Choosy(LogisticRegression):  # type: ignore[misc]
 def test_who_cannot_be_trained_is_left_out() -> None:
     assert set(predicted(predictors_of(Choosy(), *drawn()))) == {LINEAR, FOREST}
     predictors = predictors_of(Choosy(), *drawn(train=160))
-    predictors = predictors.without([FOREST])
-    assert set(predicted(predictors)) == {OWN, LINEAR}
-    assert set(predicted(predictors, np.arange(60))) == {LINEAR}, "without the excluded rows there are too few"
-    assert set(predicted(predictors)) == {OWN, LINEAR}, "and is there again"
+    predictors = predictors.without([FOREST, LINEAR])
+    assert set(predicted(predictors)) == {OWN}
+    assert set(predicted(predictors, np.arange(60))) == {"uniform"}, "without the excluded rows there are too few"
+    assert set(predicted(predictors)) == {OWN}, "and is there again"
 
 
 def test_who_is_not_wanted_is_left_out() -> None:
@@ -380,11 +423,12 @@ class OfNames(GaussianNB):  # type: ignore[misc]
         return np.array([[len(str(each)) for each in row] for row in np.asarray(X)], dtype=float)
 
 
-def test_features_that_are_no_numbers_get_no_plain_learner() -> None:
-    names = pd.DataFrame({"name": ["Al", "Bo", "Christine", "Dorothea"] * 20})
+def test_columns_of_names_get_a_plain_learner_only_where_a_name_occurs_often() -> None:
     y = np.array([0, 0, 1, 1] * 20)
-    predictions = predicted(predictors_of(OfNames(), names, y, names[:40], y[:40]))
-    assert set(predictions) == {OWN, ON_TEST}
+    often = pd.DataFrame({"name": ["Al", "Bo", "Christine", "Dorothea"] * 20})
+    assert set(predicted(predictors_of(OfNames(), often, y, often[:40], y[:40]))) == {OWN, ON_TEST, LINEAR, FOREST}
+    once = pd.DataFrame({"name": [f"{name}{i}" for i, name in enumerate(often["name"])]})
+    assert set(predicted(predictors_of(OfNames(), once, y, once[:40], y[:40]))) == {OWN, ON_TEST}
 
 
 def test_constant_features_change_no_plain_learner() -> None:

@@ -16,8 +16,11 @@ import numpy.typing as npt
 from scipy.stats import chi2
 
 from psidebug import policy
-from psidebug.evidence.held_out import Elsewhere, Floats, LabelPredictions
+from psidebug.evidence.held_out import Elsewhere, Floats, LabelPredictions, Mask, Rows
+from psidebug.slices.conditions import Conjunction, inside, inside_both
+from psidebug.task.data import Data
 from psidebug.task.labels import Codes
+from psidebug.task.task import Task
 
 MOST_STEPS, SETTLED = 100, 1e-7
 """Newton's method ends when it expects to gain fewer nats than this."""
@@ -60,6 +63,27 @@ class Calibrated:
     def applied_to(self, predictions: Sequence[LabelPredictions]) -> Calibrated:
         """The same weights and biases for predictions of other rows."""
         return _combine(predictions, self.weights, self.bias)
+
+    def speaking_for(
+        self, silent: LabelPredictions, excluded: Mask, slices: Sequence[Conjunction], data: Data
+    ) -> LabelPredictions:
+        """One who has learned from the labels in the slices: of the rows inside, what all of these say together.
+
+        ``excluded`` are the training rows inside; of metadata no test row is known to be.
+        """
+        train, test = silent.train.copy(), silent.test.copy()
+        train[excluded] = self.train[excluded]
+        if (area := inside_both(slices, data)) is not None:
+            test[area[1]] = self.test[area[1]]
+
+        def elsewhere(task: Task, rows: Rows) -> Floats:
+            assert silent.elsewhere is not None
+            said, own = silent.elsewhere(task, rows).copy(), inside(slices, task.data)[rows]
+            said[own] = self.of([each(task, rows[own]) for each in self.elsewhere if each is not None])
+            return said
+
+        known = all(each is not None for each in (silent.elsewhere, *self.elsewhere))
+        return LabelPredictions(silent.name, train, test, elsewhere if known else None)
 
     def of(self, said: Sequence[Floats]) -> Floats:
         """log P (n, K) of other rows, by what the predictors say of them, each (n, K)."""

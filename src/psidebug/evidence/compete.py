@@ -73,7 +73,7 @@ def compared(contest: Contest, effects: Floats | None, tick: Tick) -> list[Hypot
     best_scattered, bar = scattered_jointly(contest, first)
     hypotheses = [best_scattered]
     weighed = [[each] for each in promising(contest, first, found)[: policy.SLICES_WEIGHED]]
-    for slices in _worth_a_fit(contest, weighed):
+    for slices in weighed:
         predictions = predictions_without(contest, slices)
         hypothesis = mislabelled(contest, slices, predictions)
         if bar is None or joint_surplus(contest, hypothesis, predictions) > bar:
@@ -81,22 +81,13 @@ def compared(contest: Contest, effects: Floats | None, tick: Tick) -> list[Hypot
     hypotheses.sort(key=lambda each: -each.surplus)
     while (best := hypotheses[0]).slices and len(best.slices) < policy.MOST_PARTS:
         slices = [*best.slices, *promising(contest, best, found)[:1]]
-        if len(slices) == len(best.slices) or slices not in _worth_a_fit(contest, [list(best.slices), slices]):
+        if len(slices) == len(best.slices):
             break
         longer = mislabelled(contest, slices, predictions_without(contest, slices))
         if not longer.surplus > best.surplus:
             break
         hypotheses.insert(0, longer)
     return hypotheses
-
-
-def _worth_a_fit(contest: Contest, proposals: list[list[Slice]]) -> list[list[Slice]]:
-    """All of them, or, where each takes a fit of the user's learner, the one that others find best, if it is likely."""
-    if (quick := contest.quick) is None or not proposals:
-        return proposals
-    weighed = [mislabelled(quick, slices, predictions_without(quick, slices)) for slices in proposals]
-    best = max(range(len(proposals)), key=lambda place: weighed[place].surplus)
-    return [proposals[best]] if weighed[best].likely else []
 
 
 def promising(contest: Contest, by: Hypothesis, found: list[Slice]) -> list[Slice]:

@@ -82,12 +82,6 @@ class Contest:
         return self.cut()
 
     @cached_property
-    def quick(self) -> Contest | None:
-        """The same among predictors that leave labels out at no fit of the user's learner; None if all do."""
-        quick = self.predictors.quick
-        return None if quick is None else Contest.of(self.task, quick, self.stated)
-
-    @cached_property
     def baseline(self) -> float:
         """Log likelihood of all labels if they are right."""
         return log_likelihood(self.calibrated.train, self.labels.codes) + self.of_test(self.calibrated)

@@ -6,7 +6,6 @@ How each is kept from the labels that it predicts is the matter of :mod:`psidebu
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,7 +19,6 @@ from psidebug.evidence.held_out import (
     Floats,
     Folds,
     LabelPredictions,
-    Mask,
     Recipe,
     Rows,
     Without,
@@ -30,7 +28,6 @@ from psidebug.evidence.held_out import (
     soon_left_out,
     without_none,
 )
-from psidebug.task.data import Data
 from psidebug.task.probabilities import OutOfFold
 from psidebug.task.tables import stacked, take
 from psidebug.task.task import Task
@@ -97,34 +94,12 @@ class Trained:
 
     def inside(self, trainer: Trainer, without: Without) -> tuple[Floats, Floats] | None:
         """By a model that is kept: the slices that are accused are asked about more than once."""
-        known = self.quick or _key(without) in self._models
-        return self._inside(self._model(trainer, without), without) if known else None
-
-    def _inside(self, model: Any, without: Without) -> tuple[Floats, Floats]:
-        recipe = self.for_folds
+        if not self.quick:
+            return None
+        recipe, model = self.for_folds, self._model(trainer, without)
         parts = zip((recipe.train, recipe.test), without, strict=True)
         train, test = (recipe.predicted(model, take(table, np.flatnonzero(rows))) for table, rows in parts)
         return train, test
-
-    def around(
-        self, trainer: Trainer, first: LabelPredictions, without: Without, meets: Callable[[Data], Mask]
-    ) -> LabelPredictions:
-        """What was said ``first``, and of the rows inside what is said without their labels.
-
-        ``meets`` says which training rows of other data are inside.
-        """
-        train, test, model = first.train.copy(), first.test.copy(), self._model(trainer, without)
-        train[without.train], test[without.test] = self._inside(model, without)
-        before, after = first.elsewhere, self.for_folds.elsewhere(model)
-
-        def elsewhere(task: Task, rows: Rows) -> Floats:
-            assert before is not None
-            assert after is not None
-            said, own = before(task, rows), meets(task.data)[rows]
-            said[own] = after(task, rows[own])
-            return said
-
-        return LabelPredictions(self.name, train, test, None if before is None or after is None else elsewhere)
 
     def _model(self, trainer: Trainer, without: Without) -> Any:
         if (key := _key(without)) not in self._models:

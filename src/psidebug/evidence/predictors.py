@@ -1,14 +1,14 @@
 """Who can say what a label should be, none of whom saw it.
 
 The user's own learner, on rows that it was not trained on; the same learner, trained on the test set alone, whose
-labels are trusted; and, where the features are numbers, a linear learner and a forest trained on both sets, where the
-user's cannot know better; and a model that the user has trained elsewhere, by the probabilities that were given. How
-each is kept from the labels that it predicts is the matter of :mod:`psidebug.evidence.held_out`, how far it is believed
-that of :mod:`psidebug.evidence.calibration`.
+labels are trusted; a linear learner and a forest trained on both sets, of features that are numbers or told in numbers
+(:mod:`psidebug.evidence.in_numbers`), where the user's cannot know better; and a model that the user has trained
+elsewhere, by the probabilities that were given. How each is kept from the labels that it predicts is the matter of
+:mod:`psidebug.evidence.held_out`, how far it is believed that of :mod:`psidebug.evidence.calibration`.
 
 What they say without the labels of some rows costs little where nothing need be trained for it: a forest counts anew,
-a logistic regression is trained once. Any other learner of the user is trained once more, for the rows inside alone;
-of the others it has spoken.
+a logistic regression is trained once. Any other learner of the user has no say about these rows: there it says what the
+others say together (decision 41).
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from psidebug import policy
 from psidebug.errors import LearnerFailed
+from psidebug.evidence.calibration import calibrate
 from psidebug.evidence.forest import extra_trees
 from psidebug.evidence.held_out import (
     MOST_ROWS,
@@ -44,8 +44,9 @@ from psidebug.evidence.held_out import (
     out_of_fold,
     without_none,
 )
+from psidebug.evidence.in_numbers import InNumbers
 from psidebug.evidence.one_predictor import Grown, Predictor, Told, Trained
-from psidebug.slices.conditions import Conjunction, inside, inside_both
+from psidebug.slices.conditions import Conjunction
 from psidebug.task import learner as learners
 from psidebug.task.nets import Head
 from psidebug.task.tables import Table, is_frame, stacked, take
@@ -73,6 +74,10 @@ class Predictors:
     everyone: tuple[Predictor, ...]
     exchanged: bool = False
     """Whether they were made for the task with its sets in each other's place."""
+    slow: bool = False
+    """Whether it takes a fit of the user's learner for each fold to hear it."""
+    _asked: set[str] = field(default_factory=set, repr=False)
+    """What was asked of a slow learner, of either set."""
     _first: dict[str, LabelPredictions] = field(default_factory=dict, repr=False)
     """What they say if all may learn from all labels, as they were made."""
 
@@ -82,16 +87,17 @@ class Predictors:
         train, test = _matrix(task.seen.train), _matrix(task.seen.test)
         if train is None or test is None or train.shape[1] != test.shape[1]:
             train = test = None
-        everyone = _own(task, train, test) + ([] if train is None else _plain(task, trainer, train, test))
+        plain = _of_mixed_rows(task, trainer) if train is None else _plain(task, trainer, train, test)
+        everyone = [*_own(task, train, test), *plain]
         everyone += _of_rows_as_they_came(task, trainer)
         if task.data.opinion is not None:
             everyone.append(Told(task.data.opinion, TOLD))
-        return cls(task, trainer, Folds.of(task) if folds is None else folds, tuple(everyone))
+        slow = not everyone[0].quick
+        return cls(task, trainer, Folds.of(task) if folds is None else folds, tuple(everyone), slow=slow)
 
     def of_mirrored(self, task: Task) -> Predictors:
         """The same about the task with its sets in each other's place: nothing is trained for that."""
-        folds, everyone = self.folds.exchanged, self.everyone
-        return Predictors(task, self.trainer, folds, everyone, not self.exchanged, self._first)
+        return replace(self, task=task, folds=self.folds.exchanged, exchanged=not self.exchanged)
 
     def tested_by(self, task: Task, kept: Rows) -> Predictors:
         """Those about the task with these test rows alone: who learns from training labels only has spoken."""
@@ -116,24 +122,19 @@ class Predictors:
         blind = (TOLD, AS_THEY_CAME.format(LINEAR), AS_THEY_CAME.format(FOREST))
         return replace(self, everyone=tuple(each for each in self.everyone if each.name in blind))
 
-    @property
-    def quick(self) -> Predictors | None:
-        """Those who leave training labels out at no fit of the user's learner; None if all do, or no plain ones."""
-        someone = without_none(self.task)._replace(train=np.ones(len(self.task.train), dtype=bool))
-        slow = [each.name for each in self.everyone if not each.quick and each.concerned(self._as_made(someone))]
-        plain = any(each.name in (LINEAR, FOREST) for each in self.everyone)
-        return self.without(slow) if slow and plain else None
-
     def predict(self, excluded: Mask | None = None, slices: Sequence[Conjunction] = ()) -> list[LabelPredictions]:
-        """By everyone who can be trained without the labels of the excluded training rows (N,), those of the slices.
+        """By everyone, without the labels of the excluded training rows (N,), those of the slices.
 
-        If nobody can, a uniform prediction: calibration then makes the shares of the classes of it.
+        A slow learner of the user's is not trained again for that: inside the slices the others speak for it. If nobody
+        can be trained, a uniform prediction: calibration then makes the shares of the classes of it.
         """
-        made = []
-        for each in self.everyone:
-            with suppress(LearnerFailed):
-                said = self._said(each, excluded, slices)
-                made.append(said.exchanged if self.exchanged else said)
+        silent = [each for each in self.everyone if self._is_silent(each, excluded)]
+        made = self._said([each for each in self.everyone if each not in silent], excluded)
+        if excluded is None or not made:
+            made += self._said(silent, excluded)
+        elif silent:
+            others, said = calibrate(made, self.task.test.codes), self._said(silent, None)
+            made += [others.speaking_for(each, excluded, slices, self.task.data) for each in said]
         size = self.task.encoding.size
         train, test = (np.full((len(each), size), -np.log(size)) for each in (self.task.train, self.task.test))
         return made or [LabelPredictions("uniform", train, test)]
@@ -147,20 +148,28 @@ class Predictors:
                     made.append((said[1], said[0]) if self.exchanged else said)
         return made
 
-    def _said(self, each: Predictor, excluded: Mask | None, slices: Sequence[Conjunction]) -> LabelPredictions:
-        """As it was made for the sets as they were."""
-        without, folds = without_none(self.task), self.folds.exchanged if self.exchanged else self.folds
-        if each.name not in self._first:
-            self._first[each.name] = each.predict(self.trainer, folds, self._as_made(without))
-        first = self._first[each.name]
-        if excluded is not None:
-            without = without._replace(train=excluded)
-        if not each.concerned(self._as_made(without)):
-            return first
-        area = inside_both(slices, self.task.data)
-        if isinstance(each, Trained) and not each.quick and area is not None and area[1].any():
-            return each.around(self.trainer, first, self._as_made(Without(*area)), partial(inside, slices))
-        return each.predict(self.trainer, folds, self._as_made(without))
+    def _said(self, predictors: Sequence[Predictor], excluded: Mask | None) -> list[LabelPredictions]:
+        """By those who can be trained without the labels of the excluded rows."""
+        without, folds = self._without(excluded), self.folds.exchanged if self.exchanged else self.folds
+        made = []
+        for each in predictors:
+            with suppress(LearnerFailed):
+                if each.name not in self._first:
+                    self._first[each.name] = each.predict(self.trainer, folds, self._without(None))
+                said = self._first[each.name]
+                if each.concerned(without):
+                    said = each.predict(self.trainer, folds, without)
+                made.append(said.exchanged if self.exchanged else said)
+        return made
+
+    def _is_silent(self, each: Predictor, excluded: Mask | None) -> bool:
+        """Whether it takes fits of the user's learner to hear what it says without these labels."""
+        return not each.quick and each.concerned(self._without(excluded))
+
+    def _without(self, excluded: Mask | None) -> Without:
+        """These training rows, for the sets as they were."""
+        none = without_none(self.task)
+        return self._as_made(none if excluded is None else none._replace(train=excluded))
 
     def _as_made(self, without: Without) -> Without:
         return without.exchanged if self.exchanged else without
@@ -168,11 +177,13 @@ class Predictors:
     def predict_from_repaired(self, posterior: Floats) -> LabelPredictions | None:
         """By the user's learner, trained on the likeliest labels and on test rows, of other folds each.
 
-        ``posterior`` (N, K) is W. None if the learner cannot be trained on that, or does not weigh its rows.
+        ``posterior`` (N, K) is W. None if the learner cannot be trained on that, or does not weigh its rows; and if it
+        is slow and has been asked for that already, about either set.
         """
         task = self.task
-        if not learners.takes_weights(task.learner):
+        if not learners.takes_weights(task.learner) or (self.slow and ON_REPAIRED in self._asked):
             return None
+        self._asked.add(ON_REPAIRED)
         recipe = Recipe(
             task, task.learner, task.train.features, task.test.features, "both", True, posterior, prepared=as_it_came
         )
@@ -245,6 +256,18 @@ def _of_rows_as_they_came(task: Task, trainer: Trainer) -> list[Predictor]:
         return _counted(take(other.train.features, rows))
 
     return _plain(task, trainer, train, test, as_numbers=came, named=AS_THEY_CAME)
+
+
+def _of_mixed_rows(task: Task, trainer: Trainer) -> list[Predictor]:
+    """Plain learners beside one that reads categories or dates itself, of the same rows in numbers."""
+    if sp.issparse(task.seen.train) or (numbers := InNumbers.of(task.seen.train)) is None:
+        return []
+    train, test = numbers(task.seen.train), numbers(task.seen.test)
+
+    def told(other: Task, rows: Rows) -> Any:
+        return numbers(take(other.seen.train, rows))
+
+    return _plain(task, trainer, train, test, as_numbers=told)
 
 
 def _plain(
