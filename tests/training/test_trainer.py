@@ -92,6 +92,18 @@ def test_a_model_that_came_fitted_is_fitted_once_more(planted: Planted) -> None:
     assert trainer.fits == 1
 
 
+def test_an_answer_that_was_not_kept_is_trained_for_again(planted: Planted) -> None:
+    task = task_of(planted)
+    one, two = Relabel.of(task.data, 1 - task.train.codes), Relabel(np.array([0]), 1 - task.train.codes[:1])
+    expected = [Trainer(task).trained(each).test for each in (one, two, one, NOTHING)]
+    short = Trainer(task, kept_bytes=1)
+    np.testing.assert_array_equal([each.test for each in short.trained_each([one, two, one, NOTHING])], expected)
+    assert short.fits == 3
+    np.testing.assert_array_equal(
+        [each.test for each in short.trained_each([two, NOTHING, two])], np.stack(expected)[[1, 3, 1]]
+    )
+
+
 def test_a_failure_is_kept_too_and_does_not_stop_the_others(planted: Planted) -> None:
     task = task_of(planted)
     trainer = Trainer(task)

@@ -167,7 +167,10 @@ class Trainer:
 
     def _known(self, change: Change) -> Trained:
         if change.key not in self._kept:
-            self._keep(change, _said(self.task, self.task.learner, self.task.data))
+            if self._is_actual(change):
+                self._keep(change, _said(self.task, self.task.learner, self.task.data))
+            else:  # others have taken its room meanwhile
+                next(self.in_turn([change]))
         answer = self._kept[change.key]
         self._kept.move_to_end(change.key)
         if isinstance(answer, LearnerFailed):
