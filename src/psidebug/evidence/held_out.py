@@ -26,7 +26,8 @@ from psidebug.task.labels import Codes
 from psidebug.task.nets import Head
 from psidebug.task.tables import Table, stacked, take
 from psidebug.task.task import Task
-from psidebug.training.trainer import Fit, Trainer
+from psidebug.training.fits import Fit
+from psidebug.training.trainer import Trainer
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
