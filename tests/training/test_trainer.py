@@ -210,8 +210,10 @@ def test_fits_travel_where_they_are_the_same_elsewhere(model: Any, kind: type, p
     data = Data.of(model, planted.X_train, planted.y_train, planted.X_test, planted.y_test)
     task = Task(model, data, data.test.codes, np.array([0]))
     assert isinstance(backend_for(task), kind)
-    many = replace(data, train=LabelledSet(data.train.features, np.zeros(WORTH_THREADS, dtype=np.intp)))
-    assert isinstance(backend_for(replace(task, data=many)), Here)
+    half = LabelledSet(data.train.features, np.zeros(WORTH_THREADS // 2, dtype=np.intp))
+    assert isinstance(backend_for(replace(task, data=replace(data, train=half))), kind)
+    both = replace(data, train=half, test=half)  # of which a fit to both sets has several threads
+    assert isinstance(backend_for(replace(task, data=both)), Here)
 
 
 @pytest.mark.parametrize("steps", [(), (StandardScaler(),)], ids=["alone", "behind a step"])

@@ -177,15 +177,16 @@ class Trainer:
 def backend_for(task: Task) -> Backend:
     """Other processes when it pays, if a fit is the same there to the last digit; here otherwise.
 
-    It is where a fit has one thread wherever it is made: of few rows, with no other number of threads asked for, on no
-    accelerator. Nets are trained by what their users give, which may not travel.
+    It is where a fit has one thread wherever it is made: of few rows in both sets together, with no other number of
+    threads asked for, on no accelerator. Nets are trained by what their users give, which may not travel.
     """
     options = task.learner.get_params() if hasattr(task.learner, "get_params") else {}
     threads = [options[key] for key in thread_options(task.learner)] if options else []
     devices = [str(value).lower() for key, value in options.items() if key.split("__")[-1] in DEVICE_OPTIONS]
     plain = all(each is None for each in threads) and not set(devices) - {"none", "cpu"}
     at_home = task.whole is not None or isinstance(learners.final_step(task.learner), WholeNet)
-    return WhenItPays() if plain and not at_home and len(task.train) < WORTH_THREADS else Here()
+    few = len(task.train) + len(task.test) < WORTH_THREADS  # some learn from the rows of both sets
+    return WhenItPays() if plain and not at_home and few else Here()
 
 
 def _one_threaded(task: Task) -> Task:
