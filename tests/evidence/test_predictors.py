@@ -23,7 +23,7 @@ from sklearn.preprocessing import OneHotEncoder
 from psidebug.diagnosis import some_rows
 from psidebug.evidence.calibration import calibrate
 from psidebug.evidence.contest import worth_asking
-from psidebug.evidence.held_out import Folds, LabelPredictions
+from psidebug.evidence.held_out import Folds, LabelPredictions, Lesson, Recipe, Without
 from psidebug.evidence.predictors import FOREST, LINEAR, OWN, Predictors, once_for_all
 from psidebug.evidence.predictors import OWN_ON_TEST as ON_TEST
 from psidebug.evidence.which_set import mirrored
@@ -263,6 +263,23 @@ def test_a_learner_sees_its_other_folds_and_where_nobody_else_speaks_no_excluded
     excluded = np.arange(15)
     predicted(predictors, excluded)
     assert Watched.fits == [each - set(X[excluded][:, 0]) for each in others]
+
+
+def test_here_what_a_fold_learns_from_is_made_when_its_turn_has_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All at once they are several copies of the features."""
+    predictors = predictors_of(Watched(), *drawn())
+    predictors = predictors.without([LINEAR, FOREST])
+    fits_before: list[int] = []
+    made = Recipe.lesson
+
+    def lesson(recipe: Recipe, without: Without) -> Lesson:
+        fits_before.append(len(Watched.fits))
+        return made(recipe, without)
+
+    monkeypatch.setattr(Recipe, "lesson", lesson)
+    Watched.fits.clear()
+    predicted(predictors)
+    assert fits_before[:FOLDS] == list(range(FOLDS))
 
 
 def test_a_learner_is_trained_once_on_either_set() -> None:

@@ -110,9 +110,10 @@ def test_workers_are_started_when_the_fits_are_worth_it(planted: Planted, monkey
     worlds = some_worlds(task)
     spread: list[int] = []
 
-    def counted(self: backends.Processes, function: Any, some: list[Any]) -> Any:
+    def counted(self: backends.Processes, function: Any, jobs: Any) -> Any:
+        some = list(jobs)
         spread.append(len(some))
-        return (function(*job) for job in some)
+        return map(function, some)
 
     monkeypatch.setattr(backends.Processes, "map", counted)
     monkeypatch.setattr("joblib.cpu_count", lambda: 4)

@@ -12,8 +12,11 @@ from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import psidebug
+from psidebug.changes import Relabel
 from psidebug.task.learner import refit
+from psidebug.task.task import Task
 from psidebug.threads import WORTH_THREADS
+from psidebug.training.trainer import Trainer
 
 
 class Watched(GaussianNB):  # type: ignore[misc]
@@ -37,6 +40,28 @@ def test_a_diagnosis_of_few_rows_fits_with_one_thread() -> None:
         assert Watched.threads, "scikit-learn brings OpenMP"
         assert set(Watched.threads) == {1}
         assert {each["num_threads"] for each in threadpool_info() if each["user_api"] == "openmp"} == {2}
+
+
+@pytest.mark.parametrize("way", ["fit", "trained", "model", "after"])
+def test_all_that_a_trainer_fits_has_as_many_threads(way: str) -> None:
+    X, y = np.arange(60.0)[:, None], np.arange(60) % 2
+    trainer = Trainer(Task.of(Watched(), X, y, X, y))
+    flipped = Relabel(np.array([0]), 1 - y[:1])
+    Watched.threads.clear()
+    with threadpool_limits(2, user_api="openmp"):
+        trainer.fit(Watched(), X, y) if way == "fit" else getattr(trainer, way)(flipped)
+    assert set(Watched.threads) == {1}
+
+
+@pytest.mark.parametrize(("one_thread", "threads"), [(True, 1), (False, 2)])
+def test_fits_to_many_rows_have_one_thread_where_that_is_asked_for(one_thread: bool, threads: int) -> None:
+    X, y = np.arange(WORTH_THREADS * 1.0)[:, None], np.arange(WORTH_THREADS) % 2
+    trainer = Trainer(Task.of(Watched(), X, y, X[:2], y[:2]), one_thread=one_thread)
+    Watched.threads.clear()
+    with threadpool_limits(2, user_api="openmp"):
+        trainer.fit(Watched(), X, y)
+        trainer.model(Relabel(np.array([0]), 1 - y[:1]))
+    assert set(Watched.threads) == {threads}
 
 
 class Open(LGBMClassifier):

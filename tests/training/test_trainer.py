@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import pickle
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -22,8 +23,9 @@ from psidebug.task.data import Data, LabelledSet
 from psidebug.task.task import Task
 from psidebug.threads import WORTH_THREADS
 from psidebug.training import backends
-from psidebug.training.backends import Here, Processes, WhenItPays
-from psidebug.training.trainer import Fit, Trainer, backend_for
+from psidebug.training.backends import Here, Processes, Several, WhenItPays
+from psidebug.training.fits import Fit, Fitting, Trained, Training
+from psidebug.training.trainer import Trainer, backend_for
 from tests.conftest import Planted, planted_rows
 
 
@@ -92,6 +94,18 @@ def test_a_model_that_came_fitted_is_fitted_once_more(planted: Planted) -> None:
     assert trainer.fits == 1
 
 
+def test_an_answer_that_was_not_kept_is_trained_for_again(planted: Planted) -> None:
+    task = task_of(planted)
+    one, two = Relabel.of(task.data, 1 - task.train.codes), Relabel(np.array([0]), 1 - task.train.codes[:1])
+    expected = [Trainer(task).trained(each).test for each in (one, two, one, NOTHING)]
+    short = Trainer(task, kept_bytes=1)
+    np.testing.assert_array_equal([each.test for each in short.trained_each([one, two, one, NOTHING])], expected)
+    assert short.fits == 3
+    np.testing.assert_array_equal(
+        [each.test for each in short.trained_each([two, NOTHING, two])], np.stack(expected)[[1, 3, 1]]
+    )
+
+
 def test_a_failure_is_kept_too_and_does_not_stop_the_others(planted: Planted) -> None:
     task = task_of(planted)
     trainer = Trainer(task)
@@ -131,7 +145,7 @@ class Counting:
     def __init__(self) -> None:
         self.jobs: list[int] = []
 
-    def map(self, function: Callable[..., Any], jobs: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
+    def map(self, function: Callable[[Any], Any], jobs: Several[Any]) -> Iterator[Any]:
         self.jobs.append(len(jobs))
         return Here().map(function, jobs)
 
@@ -163,8 +177,8 @@ def test_a_diagnosis_is_the_same_wherever_it_fits(
     spread = []
 
     class Watched(Processes):
-        def map(self, function: Callable[..., Any], jobs: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
-            spread.append(function.__name__)
+        def map(self, function: Any, jobs: Iterable[Any]) -> Iterator[Any]:
+            spread.append(type(function.args[0]))
             return super().map(function, jobs)
 
     def proved() -> Any:
@@ -178,7 +192,7 @@ def test_a_diagnosis_is_the_same_wherever_it_fits(
     monkeypatch.setattr(backends, "WORTH_STARTING", -1.0)
     monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "2")
     there = proved()
-    assert {"_fitted", "_trained"} <= set(spread)
+    assert {Fitting, Training} <= set(spread)
     np.testing.assert_equal(there, here)
 
 
@@ -196,8 +210,29 @@ def test_fits_travel_where_they_are_the_same_elsewhere(model: Any, kind: type, p
     data = Data.of(model, planted.X_train, planted.y_train, planted.X_test, planted.y_test)
     task = Task(model, data, data.test.codes, np.array([0]))
     assert isinstance(backend_for(task), kind)
-    many = replace(data, train=LabelledSet(data.train.features, np.zeros(WORTH_THREADS, dtype=np.intp)))
-    assert isinstance(backend_for(replace(task, data=many)), Here)
+    half = LabelledSet(data.train.features, np.zeros(WORTH_THREADS // 2, dtype=np.intp))
+    assert isinstance(backend_for(replace(task, data=replace(data, train=half))), kind)
+    both = replace(data, train=half, test=half)  # of which a fit to both sets has several threads
+    assert isinstance(backend_for(replace(task, data=both)), Here)
+
+
+@pytest.mark.parametrize("steps", [(), (StandardScaler(),)], ids=["alone", "behind a step"])
+def test_a_learner_travels_without_what_it_has_learned(steps: tuple[Any, ...], planted: Planted) -> None:
+    forest = make_pipeline(*steps, RandomForestClassifier(100, random_state=0))
+    task = task_of(planted, forest)
+    flipped = Relabel.of(task.data, 1 - task.train.codes)
+    fit = Fit(task.train.features, task.train.codes)
+    fitting, training = Fitting(task.learner, 0, False), Training(task, False)
+    there, also_there = (pickle.loads(pickle.dumps(each)) for each in (fitting, training))
+    assert not learners.is_fitted(there.estimator)
+    assert not learners.is_fitted(also_there.task.learner[-1])
+    assert len(pickle.dumps(training)) < len(pickle.dumps(task.learner))
+    features = planted.X_test
+    np.testing.assert_array_equal(there(fit).predict_proba(features), fitting(fit).predict_proba(features))
+    one, two = also_there(flipped), training(flipped)
+    assert isinstance(one, Trained)
+    assert isinstance(two, Trained)
+    np.testing.assert_array_equal(one.test, two.test)
 
 
 def test_a_fit_that_fails_in_another_process_says_so(planted: Planted) -> None:

@@ -7,7 +7,7 @@ fold's model lacks a third of them. How a forest does it says :mod:`psidebug.evi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
@@ -26,7 +26,9 @@ from psidebug.task.labels import Codes
 from psidebug.task.nets import Head
 from psidebug.task.tables import Table, stacked, take
 from psidebug.task.task import Task
-from psidebug.training.trainer import Fit, Trainer
+from psidebug.training.backends import Lazily, Several
+from psidebug.training.fits import Fit
+from psidebug.training.trainer import Trainer
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
@@ -154,10 +156,10 @@ class Recipe:
         """A model."""
         return next(self.fitted_each(trainer, [lesson]))
 
-    def fitted_each(self, trainer: Trainer, lessons: Sequence[Lesson]) -> Iterator[Any]:
+    def fitted_each(self, trainer: Trainer, lessons: Several[Lesson]) -> Iterator[Any]:
         """A model for each lesson."""
         native = self.task.encoding.native
-        fits = [Fit(each.features, native[each.codes], each.weights) for each in lessons]
+        fits = Lazily(lambda each: Fit(each.features, native[each.codes], each.weights), lessons)
         return trainer.fit_each(self.estimator, fits, counted=self.all_rows)
 
     def predicted(self, model: Any, table: Table) -> Floats:
@@ -183,7 +185,7 @@ def out_of_fold(recipe: Recipe, trainer: Trainer, folds: Folds, without: Without
     mean = np.zeros_like(train) if recipe.learns_from == "test" else None
     elsewhere: Elsewhere | None = None
     parts = [Without(folds.train == fold, folds.test == fold) for fold in range(policy.FOLDS)]
-    lessons = [recipe.lesson(Without(without.train | each.train, without.test | each.test)) for each in parts]
+    lessons = Lazily(lambda each: recipe.lesson(Without(without.train | each.train, without.test | each.test)), parts)
     for apart, model in zip(parts, recipe.fitted_each(trainer, lessons), strict=True):
         own, held = map(np.flatnonzero, apart)
         if mean is None:

@@ -178,7 +178,8 @@ def refit(
     While it is fitted to few rows, numbers of threads left open (:func:`psidebug.threads.open_threads`) are one.
 
     A learner that draws from numpy's global generator is left to it: Psi neither seeds that generator nor sets its
-    state, which belong to the whole process, and cannot repeat such a fit. Give the learner a ``random_state``.
+    state, which belong to the whole process, and cannot repeat such a fit. Give the learner a ``random_state``. Who
+    seeds that generator himself can repeat it: such fits stay in this process.
     """
     try:
         again = seeded(model, seed)

@@ -184,9 +184,18 @@ class Task:
         parts = (self.train, self.test, self.data.validation)
         return tuple(part.features for part in parts if part is not None)
 
+    @property
+    def unfitted(self) -> Task:
+        """The task with a learner that is not fitted, which is enough to train it in any world."""
+        return self._with_learner(learners.fresh(self.learner))
+
     def with_options(self, **options: Any) -> Task:
         """The task with other options of its learner that change nothing of what its final estimator sees."""
-        other = replace(self, learner=learners.fresh(self.learner).set_params(**options))
+        return self._with_learner(learners.fresh(self.learner).set_params(**options))
+
+    def _with_learner(self, learner: learners.Classifier) -> Task:
+        """The task with another learner, whose steps before the final estimator are the same."""
+        other = replace(self, learner=learner)
         vars(other)["seen_in_every_world"] = self.seen_in_every_world
         return other
 

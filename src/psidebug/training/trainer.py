@@ -1,4 +1,4 @@
-"""The trainer: the only place that fits anything once a task is through the door.
+"""The trainer: whoever wants something fitted, once a task is through the door, asks it.
 
 Every fit has the seed of the task and one thread for linear algebra (decision 9), is counted, and can be stopped before
 it begins. What the learner says after a change of its data is kept, by what was changed: asked twice, it trains once.
@@ -15,9 +15,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,34 +24,18 @@ from psidebug import timings
 from psidebug.changes import NOTHING, Change, Relabel
 from psidebug.errors import LearnerFailed
 from psidebug.task import learner as learners
-from psidebug.task.data import Data
 from psidebug.task.labels import Codes
 from psidebug.task.nets import WholeNet
 from psidebug.task.tables import Table, take
 from psidebug.task.task import Task
-from psidebug.threads import WORTH_THREADS, few_threads, one_blas_thread, thread_options
-from psidebug.training.backends import Backend, Here, WhenItPays
+from psidebug.threads import WORTH_THREADS, thread_options
+from psidebug.training.backends import Backend, Here, Several, WhenItPays
+from psidebug.training.fits import Fit, Fitting, Trained, Training, said
 
 Floats = npt.NDArray[np.float64]
 KEPT_BYTES = 2**28
 DEVICE_OPTIONS = ("device", "device_type", "task_type")
 """Options that name an accelerator."""
-
-
-@dataclass(frozen=True, eq=False)
-class Trained:
-    """What the learner says after a change: margins (points, K-1) on the test rows, and on the validation rows."""
-
-    test: Floats
-    validation: Floats | None
-
-
-class Fit(NamedTuple):
-    """What an estimator is fitted on."""
-
-    features: Table
-    labels: npt.NDArray[Any]
-    weights: Floats | None = None
 
 
 class Trainer:
@@ -99,10 +81,10 @@ class Trainer:
         """A copy of any estimator, fitted on these rows; ``counted`` if it is the user's own."""
         return next(self.fit_each(estimator, [Fit(features, labels, weights)], counted=counted))
 
-    def fit_each(self, estimator: Any, fits: Sequence[Fit], *, counted: bool = False) -> Iterator[Any]:
+    def fit_each(self, estimator: Any, fits: Several[Fit], *, counted: bool = False) -> Iterator[Any]:
         """Several copies, each fitted on rows of its own, in their order."""
-        answers = self._backend.map(_fitted, [(estimator, each, self.task.seed) for each in fits])
-        for _ in fits:
+        answers = self._backend.map(Fitting(estimator, self.task.seed, self._one_thread), fits)
+        for _ in range(len(fits)):
             if counted:
                 self._count()
             answer = next(answers)
@@ -126,9 +108,7 @@ class Trainer:
     def model(self, change: Change) -> learners.Classifier:
         """The learner itself after a change; it is not kept."""
         self._count()
-        with one_blas_thread():
-            data = change.applied(self.task.data)
-            return _model(self.task, data, same_features=change.keeps_features)
+        return Training(self.task, self._one_thread).model(change)
 
     def after(self, change: Change) -> Task:
         """The task after a change: the learner trained on it as a whole, and its errors on the test rows."""
@@ -158,7 +138,7 @@ class Trainer:
         new = {each.key: each for each in changes if not self.knows(each)}
         if len(new) > 1:
             _ = self.task.seen_in_every_world  # once, and not in every process
-        answers = self._backend.map(_trained, [(self.task, each, self._one_thread) for each in new.values()])
+        answers = self._backend.map(Training(self.task, self._one_thread), list(new.values()))
         for change in changes:
             if new.pop(change.key, None) is not None:
                 self._count()
@@ -167,7 +147,10 @@ class Trainer:
 
     def _known(self, change: Change) -> Trained:
         if change.key not in self._kept:
-            self._keep(change, _said(self.task, self.task.learner, self.task.data))
+            if self._is_actual(change):
+                self._keep(change, said(self.task, self.task.learner, self.task.data))
+            else:  # others have taken its room meanwhile
+                next(self.in_turn([change]))
         answer = self._kept[change.key]
         self._kept.move_to_end(change.key)
         if isinstance(answer, LearnerFailed):
@@ -194,55 +177,16 @@ class Trainer:
 def backend_for(task: Task) -> Backend:
     """Other processes when it pays, if a fit is the same there to the last digit; here otherwise.
 
-    It is where a fit has one thread wherever it is made: of few rows, with no other number of threads asked for, on no
-    accelerator. Nets are trained by what their users give, which may not travel.
+    It is where a fit has one thread wherever it is made: of few rows in both sets together, with no other number of
+    threads asked for, on no accelerator. Nets are trained by what their users give, which may not travel.
     """
     options = task.learner.get_params() if hasattr(task.learner, "get_params") else {}
     threads = [options[key] for key in thread_options(task.learner)] if options else []
     devices = [str(value).lower() for key, value in options.items() if key.split("__")[-1] in DEVICE_OPTIONS]
     plain = all(each is None for each in threads) and not set(devices) - {"none", "cpu"}
     at_home = task.whole is not None or isinstance(learners.final_step(task.learner), WholeNet)
-    return WhenItPays() if plain and not at_home and len(task.train) < WORTH_THREADS else Here()
-
-
-@contextmanager
-def _threads_of(rows: int) -> Iterator[None]:
-    """Those that a fit to so many rows has, in whatever process it is made."""
-    with one_blas_thread(), few_threads(rows):
-        yield
-
-
-def _fitted(estimator: Any, fit: Fit, seed: int) -> Any:
-    """A job: one fit of any estimator, wherever it runs. A failure is an answer, too."""
-    with _threads_of(len(fit.labels)):
-        try:
-            return learners.refit(estimator, fit.features, fit.labels, sample_weight=fit.weights, seed=seed)
-        except LearnerFailed as error:
-            return error
-
-
-def _trained(task: Task, change: Change, one_thread: bool) -> Trained | LearnerFailed:
-    """The same of the learner after a change, and what it then says."""
-    with _threads_of(0 if one_thread else len(task.train)):
-        data = change.applied(task.data)
-        try:
-            return _said(task, _model(task, data, same_features=change.keeps_features), data)
-        except LearnerFailed as error:
-            return error
-
-
-def _model(task: Task, data: Data, *, same_features: bool) -> learners.Classifier:
-    """The learner on these data; steps blind to labels are not fitted again where the features are the same."""
-    labels, weights = data.encoding.native[data.train.codes], data.sample_weight
-    if same_features and (seen := task.seen_in_every_world) is not None:
-        final = learners.final_step(task.learner)
-        return seen.with_final(learners.refit(final, seen.train, labels, sample_weight=weights, seed=task.seed))
-    return learners.refit(task.learner, data.train.features, labels, sample_weight=weights, seed=task.seed)
-
-
-def _said(task: Task, model: learners.Classifier, data: Data) -> Trained:
-    validation = None if data.validation is None else task.margins(model, data.validation)
-    return Trained(task.margins(model, data.test), validation)
+    few = len(task.train) + len(task.test) < WORTH_THREADS  # some learn from the rows of both sets
+    return WhenItPays() if plain and not at_home and few else Here()
 
 
 def _one_threaded(task: Task) -> Task:
