@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from psidebug.blocks import Block
 from psidebug.blocks.parts import mapped_run, merged_run, written_run
-from psidebug.threads import one_blas_thread
+from psidebug.threads import _any_thread_may_limit, one_blas_thread
 
 
 def _threads() -> set[int]:
@@ -48,6 +48,21 @@ def test_a_thread_that_lives_on_keeps_no_limit() -> None:
             assert _threads() == {1}
             limit.__exit__(None, None, None)
             assert _threads() == {2}
+
+
+def test_a_limit_that_fails_is_no_threads_own() -> None:
+    """What was asked for in vain must not keep all other threads from setting limits."""
+    with ThreadPoolExecutor(1) as pool:
+
+        def failing() -> None:
+            with _any_thread_may_limit():
+                threadpool_limits(2, user_api="blas").restore_original_limits()
+                raise RuntimeError("in vain")
+
+        with pytest.raises(RuntimeError, match="in vain"):
+            pool.submit(failing).result()
+        with threadpool_limits(3, user_api="blas"):
+            assert _threads() == {3}
 
 
 def _as_table(block: Block) -> pa.Table:

@@ -61,14 +61,17 @@ def _any_thread_may_limit() -> Iterator[None]:
 
     Here the thread that takes the limit away need not be the one that set it, and none of them keeps the right.
     """
-    release = [getattr(each, "clear_controlling_thread", None) for each in _linear_algebra().lib_controllers]
-    for each in release:
-        if each is not None:
-            each(force=True)
-    yield
-    for each in release:
-        if each is not None:
-            each(force=True)
+    _let_any_thread_limit()
+    try:
+        yield
+    finally:
+        _let_any_thread_limit()
+
+
+def _let_any_thread_limit() -> None:
+    for each in _linear_algebra().lib_controllers:
+        if hasattr(each, "clear_controlling_thread"):
+            each.clear_controlling_thread(force=True)
 
 
 _ONE = _OneForAll()

@@ -14,6 +14,8 @@ import pandas as pd
 import pytest
 from lightgbm import LGBMClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import RobustScaler
 
 import psidebug
 from psidebug.cli.findings import as_data
@@ -329,6 +331,24 @@ def test_features_that_were_changed_in_place_are_not_mixed_with_old_fits(changed
             asked()
     rows[changed][:] = getattr(planted, changed)
     assert found.controls is not None
+
+
+def test_a_step_that_changes_features_in_place_is_named(planted: Planted) -> None:
+    rows = {name: np.array(getattr(planted, name)) for name in ("X_train", "y_train", "X_test", "y_test")}
+    found = psidebug.debug(make_pipeline(RobustScaler(copy=False), LogisticRegression()), *rows.values())
+    with pytest.raises(ChangedData, match="copy=False"):
+        [found.verify([row]) for row in (0, 1)]
+
+
+def test_weights_and_metadata_that_were_changed_in_place_stay_as_they_were_given(planted: Planted) -> None:
+    weights, who = np.ones(len(planted.y_train)), pd.DataFrame({"who": np.arange(len(planted.y_train)) % 3})
+    options: dict[str, Any] = {"sample_weight": weights.copy(), "metadata": who.copy()}
+    left, found = debug(planted, **options), debug(planted, sample_weight=weights, metadata=who)
+    weights[::2] = 0.01
+    who.loc[:, "who"] = 7
+    np.testing.assert_equal(found.threshold_curve.to_dict(), left.threshold_curve.to_dict())
+    assert found.data.metadata is not None
+    assert (found.data.metadata["who"] < 3).all()
 
 
 def test_labels_that_were_changed_in_place_stay_as_they_were_given(planted: Planted) -> None:

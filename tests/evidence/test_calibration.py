@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import pytest
-from scipy.special import log_softmax
+from scipy.optimize import minimize
+from scipy.special import log_softmax, logsumexp
 
 from psidebug.evidence.calibration import Calibrated, calibrate
 from psidebug.evidence.held_out import LabelPredictions
@@ -122,6 +123,37 @@ def test_it_ends_where_the_labels_teach_the_opposite_of_each_other() -> None:
         total = test[np.arange(100), labels[:100]].sum() + np.log((likelihood * np.exp(train)).sum(axis=1)).sum()
         totals.append(total - 0.5 * WEIGHT_PRIOR * float((each.weights[0] - 1.0) ** 2))
     assert found.weights[0] == pytest.approx(tried[int(np.argmax(totals))].weights[0], abs=0.01)
+
+
+@pytest.mark.parametrize(("size", "count", "seed"), [(2, 5, 109), (2, 5, 229), (5, 8, 188), (5, 8, 206)])
+def test_another_method_finds_nothing_better_nearby_where_rates_are_uneven(size: int, count: int, seed: int) -> None:
+    """Five test labels, 1,500 training labels at rates that may be anything: far from convex, and weights end at 0."""
+    rng = np.random.default_rng(seed)
+    truth = rng.normal(size=(1505, size))
+    labels = (truth + rng.gumbel(size=truth.shape)).argmax(axis=1)
+    common = 2.0 * rng.normal(size=truth.shape)
+    worth = rng.choice([-1.0, 0.0, 1.0, 5.0], size=count)
+    logs = [log_softmax(each * truth + common + rng.normal(size=truth.shape), axis=1) for each in worth]
+    rates = rng.dirichlet(np.full(size, 0.5), size=size)
+    likelihood = np.concatenate([np.eye(size)[labels[:5]], rates[:, labels[5:]].T])
+    prior = np.append(np.full(count, WEIGHT_PRIOR), np.full(size - 1, BIAS_PRIOR))
+    mean = np.append(np.full(count, 1.0 / count), np.zeros(size - 1))
+
+    def loss(v: Floats) -> tuple[float, Floats]:
+        scores = np.append(0.0, v[count:]) + np.tensordot(v[:count], logs, axes=1)
+        with np.errstate(divide="ignore"):
+            taught = scores + np.log(likelihood)
+        nats = (logsumexp(scores, axis=1) - logsumexp(taught, axis=1)).sum() + 0.5 * prior @ (v - mean) ** 2
+        residual = np.exp(log_softmax(scores, axis=1)) - np.exp(log_softmax(taught, axis=1))
+        slope = np.append([(residual * each).sum() for each in logs], residual.sum(axis=0)[1:])
+        return float(nats), slope + prior * (v - mean)
+
+    split = [LabelPredictions(f"{j}", each[5:], each[:5]) for j, each in enumerate(logs)]
+    found = calibrate(split, labels[:5], likelihood[5:])
+    answer = np.append(found.weights, found.bias[1:])
+    bounds = [(0.0, None)] * count + [(None, None)] * (size - 1)
+    on = minimize(loss, answer, jac=True, method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-15, "maxiter": 2000})
+    assert loss(answer)[0] <= on.fun + 1e-3
 
 
 def test_labels_that_may_be_wrong_teach_as_far_as_they_are_believed() -> None:

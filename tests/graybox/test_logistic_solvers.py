@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,18 @@ def test_the_hessian_of_a_softmax_is_the_formula(options: dict[str, Any]) -> Non
         expected[a, a] += np.diag(problem.ridge[a])
     found = [[problem.block(a, b) for b in range(free)] for a in range(free)]
     np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
+
+
+def test_the_hessian_of_many_classes_and_few_columns_takes_little_memory() -> None:
+    """40 classes have 820 pairs: products of probabilities for all rows would take 26 MB, several times."""
+    problem = quadratic(rows=4000, width=3, classes=40)
+    tracemalloc.start()
+    block = problem.block(0, 1)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    p = problem.probabilities
+    np.testing.assert_allclose(block, -problem.design.gram(problem.weights[:, 0] * p[:, 0] * p[:, 1]), rtol=1e-10)
+    assert most < 16e6
 
 
 @pytest.mark.parametrize("options", [{}, {"ridge": 0.0}, {"intercept": False}, {"active": 0.6}])

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
+import scipy.sparse as sp
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from psidebug.errors import UnknownOption
+from psidebug.errors import LearnerMismatch, UnknownOption
 from psidebug.graybox.retrain import Retrain
 from psidebug.graybox.trees import passes
 from psidebug.graybox.trees.derivative import LeafDerivative
 from psidebug.graybox.trees.ensemble import Ensemble
 from psidebug.graybox.trees.linear import Leaf, LeafResidual
 from psidebug.graybox.trees.loss import Sigmoid
-from psidebug.graybox.trees.profile import leaf_indices
+from psidebug.graybox.trees.profile import Fitted, checked, leaf_indices
 from psidebug.graybox.trees.refit import LeafRefit, LeafRefits, nearby, regrown
 from psidebug.graybox.trees.weighting import Start, Weighting, one_hot, recognised
 from psidebug.task.task import Task
@@ -190,6 +196,39 @@ def test_blocks_of_rows_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     parts += [LeafDerivative(task).effects(weights), LeafDerivative(task).margins(worlds)]
     for one, other in zip(whole, parts, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        np.asarray,
+        sp.csr_array,
+        lambda table: table.astype(np.float32),
+        lambda table: np.where(np.isnan(table), None, table),
+        lambda table: pd.DataFrame(table).rename(columns=str),
+        lambda table: pd.DataFrame(table).rename(columns=str).astype("Float64"),
+        lambda table: pl.DataFrame(table, schema=["a", "b", "c"]),
+        lambda table: pa.table({name: pa.array(table[:, at], from_pandas=True) for at, name in enumerate("abc")}),
+    ],
+    ids=["float64", "sparse", "float32", "objects", "pandas", "pandas with NA", "polars", "arrow"],
+)
+def test_the_few_rows_that_lack_values_are_among_those_compared(kind: Callable[[Any], Any]) -> None:
+    """One of 2,000 rows; there alone the trees as they were read differ from the model."""
+    table = np.random.default_rng(0).normal(size=(2000, 3))
+    profile: Any = SimpleNamespace(columns=1, scores=lambda which, rows: np.zeros((1, 2000))[:, rows])
+
+    def raw(some: Any) -> npt.NDArray[np.bool_]:
+        plain = some.toarray() if sp.issparse(some) else some.to_pandas() if hasattr(some, "to_pandas") else some
+        return np.asarray(pd.DataFrame(plain).isna().any(axis=1))
+
+    def fitted(train: Any, test: Any) -> Fitted:
+        return Fitted(SimpleNamespace(), train, test, np.zeros(2000, dtype=np.intp), 2, None)
+
+    lacking = table.copy()
+    lacking[1001, 1] = np.nan
+    assert checked(profile, raw, fitted(kind(table), kind(table))) is profile
+    with pytest.raises(LearnerMismatch, match="on the test rows"):
+        checked(profile, raw, fitted(kind(table), kind(lacking)))
 
 
 def test_sums_by_leaf_are_the_same_for_one_world_and_for_many() -> None:

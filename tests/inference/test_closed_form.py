@@ -152,6 +152,9 @@ def test_many_labels_in_a_table_equal_each_by_its_own_factor(
     assert found.log_p_without == pytest.approx(truth.log_p_without, abs=1e-5)
 
 
+EVERY_15TH = np.arange(8_000) % 15 == 0
+
+
 def _rate(rate: float) -> Floats:
     return np.full(8_000, rate)
 
@@ -164,8 +167,21 @@ def _rate(rate: float) -> Floats:
         (lambda rng: rng.normal(size=8_000), _rate(0.002)),
         (lambda rng: rng.choice([-1.0, 0.3, np.pi], 8_000), _rate(0.05)),
         (lambda rng: rng.normal(size=8_000), np.linspace(0.01, 0.1, 8_000)),
+        (lambda rng: rng.normal(size=8_000), np.repeat([0.0, 0.02], [7_000, 1_000])),
+        (
+            lambda rng: np.where(EVERY_15TH, rng.normal(size=8_000), rng.integers(-3_000, 3_000, 8_000)),
+            np.where(EVERY_15TH, 0.0, 0.05),
+        ),
     ],
-    ids=["a lattice", "nearly a lattice", "few are wrong", "few kinds", "rates of their own"],
+    ids=[
+        "a lattice",
+        "nearly a lattice",
+        "few are wrong",
+        "few kinds",
+        "rates of their own",
+        "few of those that move are wrong",
+        "those that move lie on a lattice",
+    ],
 )
 def test_sums_that_may_tie_or_have_several_rates_have_no_table(
     moves: Callable[[np.random.Generator], Floats], rates: Floats

@@ -6,12 +6,13 @@ import pickle
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
 import psidebug
 from psidebug.store import fingerprint as module
-from psidebug.store.fingerprint import fingerprint_of
+from psidebug.store.fingerprint import SKETCHED, fingerprint_of, sketch_of
 from psidebug.task.task import Task
 
 X = np.random.default_rng(0).normal(size=(40, 2))
@@ -62,3 +63,27 @@ def test_digests_are_taken_when_they_are_first_read(monkeypatch: pytest.MonkeyPa
     assert set(read) == {"train", "test", "rows", "learner"}
     assert taken == ["once"]
     assert pickle.loads(pickle.dumps(read)) == dict(read) == read
+
+
+@pytest.mark.parametrize("name", [str, int])
+@pytest.mark.parametrize("width", [3, 3 * SKETCHED])
+def test_a_sketch_sees_other_columns_and_reads_few(width: int, name: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = pd.DataFrame(np.random.default_rng(1).normal(size=(40, width))).rename(columns=name)
+    task = Task.of(LogisticRegression(), frame, LABELS, frame, LABELS)
+    read: list[Any] = []
+    plain = module._add_column
+
+    def reading(*given: Any, **form: Any) -> None:
+        read.append(given)
+        plain(*given, **form)
+
+    monkeypatch.setattr(module, "_add_column", reading)
+    before = sketch_of(task)
+    assert len(read) == 2 * min(width, SKETCHED)
+    assert sketch_of(task) == before
+    frame[name(9999)] = 1.0
+    assert sketch_of(task) != before
+    del frame[name(9999)]
+    assert sketch_of(task) == before
+    frame *= 2.0
+    assert sketch_of(task) != before

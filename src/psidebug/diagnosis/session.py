@@ -58,8 +58,9 @@ class Session:
         """Who retrains; :class:`ChangedData` if the features are others by now."""
         if self.sketch is not None and sketch_of(self.task) != self.sketch:
             raise ChangedData(
-                "the features were changed in place after debug, so that new fits would not compare with old ones. "
-                "Run debug again, or give it a copy of tables that you go on changing."
+                "the features are not what they were at the end of debug, so that new fits would not compare with old "
+                "ones. Run debug again, on a copy of tables that you go on changing, and with a learner that leaves "
+                "them as they are: steps with copy=False do not."
             )
         return self._prover
 

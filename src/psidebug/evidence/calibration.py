@@ -6,13 +6,12 @@ noise rates R(y | k) the given label y_i speaks for each true class k by as much
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.stats import chi2
 
 from psidebug import policy
@@ -28,6 +27,10 @@ NEARLY_SETTLED = 1e-4
 """Nor does it go on after a whole step that gained fewer: near the end the next gains about the square."""
 LEAST_GAIN = 1e-4
 """A step is halved until it gains this part of what the slope promises."""
+NEARLY_0 = 1e-3
+"""A weight this small goes to 0 where the slope says so: held by its bound, it would halve the steps of all others."""
+LEAST_CURVATURE = 0.05
+"""Where the curvature is not positive definite, a direction counts as curved by as much, at least."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,12 +155,10 @@ class Calibrator:
         for _ in range(MOST_STEPS):
             lost = here.loss + 0.5 * float(prior @ (v - mean) ** 2)
             slope = self._slope(here) + prior * (v - mean)
-            free = (v > 0) | (slope < 0)
+            free = (v > NEARLY_0) | (slope < 0)
             free[count:] = True
-            step = np.zeros(len(v))
-            step[free] = -_solved(
-                free, slope, (self._curvature(here, exact) + np.diag(prior) for exact in (True, False))
-            )
+            step = np.where(free, 0.0, -v)
+            step[free] = -_solved((self._curvature(here) + np.diag(prior))[np.ix_(free, free)], slope[free])
             part, expected = 1.0, -float(slope @ step)
             while expected > SETTLED:
                 tried = v + part * step
@@ -189,19 +190,19 @@ class Calibrator:
         residual = at.before - at.after
         return np.append(self.advantages.reshape(len(self.advantages), -1) @ residual.ravel(), residual.sum(axis=1))
 
-    def _curvature(self, at: _Place, exact: bool) -> Floats:
-        """Σ_i Cov_P x_i, less Σ_i Cov_W x_i if it is to be ``exact``."""
+    def _curvature(self, at: _Place) -> Floats:
+        """Σ_i (Cov_P x_i - Cov_W x_i)."""
         count, others, rows = self.advantages.shape
         if others == 1:  # Cov_p x = p (1 - p) x xᵀ
-            spread = (at.before * (1.0 - at.before) - exact * at.after * (1.0 - at.after))[0]
+            spread = (at.before * (1.0 - at.before) - at.after * (1.0 - at.after))[0]
             features = np.append(self.advantages[:, 0], np.ones((1, rows)), axis=0)
             return np.asarray((features * spread) @ features.T)
-        p = at.before - exact * at.after
+        p = at.before - at.after
         weighed, curvature = self.advantages * p, np.diag(np.append(np.zeros(count), p.sum(axis=1)))
         curvature[:count, :count] = weighed.reshape(count, -1) @ self.advantages.reshape(count, -1).T
         curvature[:count, count:] = weighed.sum(axis=2)
         curvature[count:, :count] = curvature[:count, count:].T
-        for sign, each in ((-1.0, at.before), (1.0, at.after))[: 1 + exact]:
+        for sign, each in ((-1.0, at.before), (1.0, at.after)):
             means = np.concatenate([(self.advantages * each).sum(axis=1), each])
             curvature += sign * (means @ means.T)
         return np.asarray(curvature)
@@ -217,14 +218,13 @@ class _Place(NamedTuple):
     """W, that is P given the labels."""
 
 
-def _solved(free: npt.NDArray[np.bool_], slope: Floats, curvatures: Iterator[Floats]) -> Floats:
-    """C⁻¹ slope among what is free, with the first of the curvatures C that is positive definite."""
-    for each in curvatures:
-        own = each[np.ix_(free, free)]
-        with suppress(np.linalg.LinAlgError):
-            np.linalg.cholesky(own)
-            return np.asarray(np.linalg.solve(own, slope[free]))
-    return slope[free]
+def _solved(curvature: Floats, slope: Floats) -> Floats:
+    """C⁻¹ slope; |C|⁻¹ slope where the curvature C = U diag w Uᵀ is not positive definite, |C| = U diag |w| Uᵀ."""
+    with suppress(np.linalg.LinAlgError):
+        np.linalg.cholesky(curvature)
+        return np.asarray(np.linalg.solve(curvature, slope))
+    w, u = np.linalg.eigh(curvature)
+    return np.asarray(u @ ((u.T @ slope) / np.maximum(np.abs(w), LEAST_CURVATURE)))
 
 
 def _combine(predictions: Sequence[LabelPredictions], weights: Floats, bias: Floats) -> Calibrated:

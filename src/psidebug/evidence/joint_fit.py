@@ -105,7 +105,10 @@ class GivenLabels:
     def noise(
         self, calibrated: Calibrated, *, even: bool, start: NoiseFit | None = None, rounds: int | None = None
     ) -> NoiseFit:
-        """The likeliest rates of one kind; no label follows the look of its row where they are even."""
+        """The likeliest rates of one kind, uneven ones by so many ``rounds`` of EM from ``start``.
+
+        Even ones need neither, since Newton's method finds their one maximum, and no label follows its look there.
+        """
         probability, limit = self.probability(calibrated), {} if rounds is None else {"rounds": rounds}
         if even:
             return fit_even(probability, self.codes, self.known)

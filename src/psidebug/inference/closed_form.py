@@ -79,15 +79,15 @@ def _table_of(symptom: LinearSymptom) -> SufficiencyTable | None:
     if prior.size < MANY or len(symptom.moves) > 1:
         return None
     rate, moves = float(prior.rates.max()), prior.rates > 0
-    if not (prior.rates[moves] == rate).all() or rate * prior.size < FEWEST_WRONG:
+    if not (prior.rates[moves] == rate).all() or rate * np.count_nonzero(moves) < FEWEST_WRONG:
         return None
-    some = effects[:: max(prior.size // SEEN, 1)]
-    histogram = EffectHistogram.of(effects if moves.all() else effects[moves])
+    effects = effects if moves.all() else effects[moves]
+    some, histogram = effects[:: max(len(effects) // SEEN, 1)], EffectHistogram.of(effects)
     if lattice_step(some) is not None or np.count_nonzero(histogram.counts) < FEWEST_BINS:
         return None
     table = sufficiency_table(histogram, rate, symptom.threshold)
     wrong = table.wrong(table.rate * some)
-    spreads = wrong * (1.0 - wrong) * (prior.size / len(some))
+    spreads = wrong * (1.0 - wrong) * (len(effects) / len(some))
     returns = last_return(some, spreads, table.rate, np.inf) > table.followed
     return None if returns or table.error > COARSEST else table
 

@@ -30,6 +30,7 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 from psidebug.errors import NoWorldWithout, SymptomAbsent
+from psidebug.inference.characteristic import WRAPPED
 from psidebug.priors import Floats
 
 BINS = 2**14
@@ -43,8 +44,6 @@ SMALLEST = 1e-7
 MOST_NODES = 2**14
 FEWEST_BINS = 256
 """With effects in fewer bins sums may tie, and ψ may come back after it was negligible."""
-WRAPPED = 26.0
-"""exp(-26) = 5e-12 is what wraps around, as a share of at most 1."""
 NEGLIGIBLE = 1e-9
 
 

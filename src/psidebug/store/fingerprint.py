@@ -10,6 +10,7 @@ from functools import cache, cached_property
 from importlib.metadata import version
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -20,11 +21,11 @@ from psidebug.store.stored import stored
 from psidebug.store.values import TAGGED
 from psidebug.task import learner as learners
 from psidebug.task.data import LabelledSet
-from psidebug.task.tables import take
+from psidebug.task.tables import is_frame, take
 from psidebug.task.task import Task
 
 SKETCHED = 256
-"""Rows of each set that are sketched."""
+"""Rows of each set that are sketched, and columns of a data frame, each of which takes a while."""
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
@@ -101,14 +102,23 @@ def _parameter_text(value: Any) -> str:
 
 
 def sketch_of(task: Task) -> str:
-    """A digest of a few rows of each set: whether features were changed in place is soon seen by these."""
+    """A digest of a few rows and columns of each set: whether features were changed in place is soon seen by these."""
     digest = hashlib.sha256()
     for part in filter(None, (task.train, task.test, task.data.validation)):
-        rows = np.unique(np.linspace(0, len(part) - 1, SKETCHED).astype(np.intp))
-        some = LabelledSet(take(part.features, rows), part.codes[rows])
+        rows, features = _spread(len(part)), part.features
+        if is_frame(features):
+            frame = nw.from_native(features, eager_only=True)
+            digest.update("\n".join(map(repr, frame.columns)).encode("utf-8", "backslashreplace"))
+            features = frame[:, _spread(frame.shape[1]).tolist()].to_native()  # names need not be texts
+        some = LabelledSet(take(features, rows), part.codes[rows])
         plain = isinstance(some.features, np.ndarray) and some.features.dtype.kind in "fiub"
         digest.update(np.ascontiguousarray(some.features).tobytes() if plain else _set_digest(task, some).encode())
     return digest.hexdigest()
+
+
+def _spread(count: int) -> npt.NDArray[np.intp]:
+    """At most ``SKETCHED`` of so many places."""
+    return np.unique(np.linspace(0, count - 1, SKETCHED).astype(np.intp))
 
 
 def _set_digest(task: Task, part: LabelledSet) -> str:

@@ -32,7 +32,7 @@ from psidebug.task.dates import with_dates
 from psidebug.task.labels import Codes, Encoding, array_of, compressed, encoding_of, listed
 from psidebug.task.probabilities import OutOfFold
 from psidebug.task.row_ids import index_of
-from psidebug.task.tables import LARGEST, Table, as_table, row_count, same_columns, take
+from psidebug.task.tables import LARGEST, Table, as_table, own_table, row_count, same_columns, take
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,7 +263,7 @@ def _check_lengths(table: Table, labels: Codes, table_name: str, labels_name: st
 
 def _weights(sample_weight: Any, model: learners.Classifier, count: int) -> npt.NDArray[np.float64]:
     try:
-        weights = np.asarray(sample_weight, dtype=np.float64)
+        weights = np.array(sample_weight, dtype=np.float64)  # a copy, as of metadata: both are read again later
     except (TypeError, ValueError):
         raise InvalidWeights("sample_weight takes one number per training row.") from None
     weights = weights.reshape(-1) if weights.ndim == 2 and weights.shape[1] == 1 else weights
@@ -290,7 +290,7 @@ def _metadata(metadata: Any, count: int) -> Table:
         raise UnsupportedFeatures("metadata is one column without a name: give a data frame with named columns.")
     if row_count(table) != count:
         raise ShapeMismatch(f"metadata has {row_count(table)} rows but X_train has {count}: one per training row.")
-    return with_dates(table)
+    return own_table(with_dates(table))
 
 
 def _ids(rows: Any, count: int) -> npt.NDArray[Any]:

@@ -127,6 +127,11 @@ def take(table: Table, positions: npt.NDArray[np.intp]) -> Table:
     return table[positions]
 
 
+def own_table(table: Table) -> Table:
+    """A copy, which is the same whatever is written into the table later."""
+    return nw.from_native(table, eager_only=True).clone().to_native() if is_frame(table) else table.copy()
+
+
 def stacked(first: Table, second: Table) -> Table:
     """One table above the other; both have the same columns."""
     if is_frame(first):

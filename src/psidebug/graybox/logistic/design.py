@@ -95,20 +95,20 @@ class DesignMatrix:
         cross = self.gathered(weights[:, None])[0]
         return np.block([[product, cross[:-1, None]], [cross[None, :]]])
 
-    def grams(self, weights: Callable[[slice], Floats]) -> Floats:
-        """Xᵀ diag(v_m) X for many weights v, whose rows (n, m) are asked for in blocks; upper triangles (m, D(D+1)/2).
+    def grams(self, weights: Callable[[slice], Floats], count: int) -> Floats:
+        """Xᵀ diag(v_m) X for so many weights v, asked for in blocks (m, n) of rows; upper triangles (m, D(D+1)/2).
 
         All products of two columns are made once, so that it is one product of matrices for all weights.
         """
         first, second = np.triu_indices(self.width)
-        size = max(1, BLOCK_BYTES // (8 * len(first)))
-        sums: Any = 0.0
+        size = max(1, BLOCK_BYTES // (8 * max(len(first), count)))
+        sums = np.zeros((count, len(first)))
         for start in range(0, self.rows, size):
             part = slice(start, min(start + size, self.rows))
             block = np.asarray(self._matrix[part], dtype=np.float64)
             columns = np.ascontiguousarray(self._joined(block, np.ones(len(block))).T)
-            sums += weights(part).T @ (columns[first] * columns[second]).T
-        return np.asarray(sums)
+            sums += weights(part) @ (columns[first] * columns[second]).T
+        return sums
 
     def squares(self, weights: Floats) -> Floats:
         """Σ_i v_im x_i∘x_i for weights v (N, m), shape (m, D): the diagonals of m Gram matrices."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 from sklearn.model_selection import train_test_split
@@ -20,7 +21,7 @@ from psidebug.graybox.protocol import Floats
 from psidebug.graybox.trees.loss import Loss
 from psidebug.graybox.trees.weighting import Start, Weighting, one_hot
 from psidebug.task.labels import Codes
-from psidebug.task.tables import Table, is_frame, row_count, take
+from psidebug.task.tables import Table, is_frame, is_missing, row_count, take
 
 Leaves = npt.NDArray[np.unsignedinteger[Any]]
 Bag = npt.NDArray[Any]  # of the smallest type that holds it: 0 or 1 under subsampling, weights under a bootstrap
@@ -163,7 +164,7 @@ class Profile:
         """Number of test rows."""
         return len(self.rounds[0][0].test)
 
-    def scores(self, which: str, rows: slice = slice(None)) -> Floats:
+    def scores(self, which: str, rows: slice | npt.NDArray[np.intp] = slice(None)) -> Floats:
         """Σ of the profiled leaf values for these ``"train"`` or ``"test"`` rows, shape (columns, rows)."""
         size = len(getattr(self.rounds[0][0], which)[rows])
         total = np.repeat(self.start.value[:, None], size, axis=1)
@@ -176,11 +177,11 @@ def checked(profile: Profile, raw: Callable[[Table], Any], fitted: Fitted) -> Pr
     """The profile, if its leaf values add up to the model's own raw scores, within 1e-5 of their scale; or a refusal.
 
     ``raw`` gives the model's scores of a table, shape (rows,) or (rows, columns). At most ``ROWS_COMPARED`` rows of
-    each set are compared, evenly spaced.
+    each set are compared, evenly spaced, and as many of those that lack values.
     """
     for which, table in (("train", fitted.train), ("test", fitted.test)):
-        rows, some = _sampled(table)
-        own = np.asarray(raw(some), dtype=np.float64).reshape(row_count(some), profile.columns)
+        rows = _sampled(table)
+        own = np.asarray(raw(take(table, rows)), dtype=np.float64).reshape(len(rows), profile.columns)
         added = profile.scores(which, rows).T
         gap = float(np.abs(added - own).max(initial=0.0))
         if not gap <= TOLERANCE * max(1.0, float(np.abs(own).max(initial=0.0))):
@@ -213,12 +214,22 @@ def leaf_indices(apply: Callable[[Table], Any], table: Table, *, largest: int) -
     return leaves
 
 
-def _sampled(table: Table) -> tuple[slice, Table]:
-    """At most so many rows, evenly spaced: those whose scores are compared with the model's own."""
-    rows = slice(0, row_count(table), max(1, -(-row_count(table) // ROWS_COMPARED)))
-    if rows.step == 1:
-        return slice(None), table
-    return rows, _rows_at(table, rows)
+def _sampled(table: Table) -> npt.NDArray[np.intp]:
+    """Rows whose scores are compared: some of all, and some of those that lack values, which trees treat apart."""
+    groups = np.arange(row_count(table)), np.flatnonzero(_lacking(table))
+    return np.unique(np.concatenate([each[:: max(1, -(-len(each) // ROWS_COMPARED))] for each in groups]))
+
+
+def _lacking(table: Table) -> npt.NDArray[np.bool_]:
+    """Which rows lack a value."""
+    if is_frame(table):
+        columns = nw.from_native(table, eager_only=True).iter_columns()
+        lacks = (each.is_null() | each.is_nan() if each.dtype.is_float() else each.is_null() for each in columns)
+        return np.asarray(np.logical_or.reduce([np.asarray(each.to_numpy(), dtype=bool) for each in lacks]))
+    if table.dtype == object:
+        return np.array([any(map(is_missing, row)) for row in table.tolist()])
+    with np.errstate(invalid="ignore"):  # ∞ - ∞
+        return np.asarray(np.isnan(table.sum(axis=1, dtype=np.float64))).ravel()
 
 
 def _rows_at(table: Table, rows: slice) -> Table:
