@@ -162,6 +162,41 @@ def test_another_number_of_columns_without_names_is_told_by_shape(frame: Any) ->
         same_columns(frame(NUMBERS), NUMBERS[:, :2], name="X_test")
 
 
+def unnamed(values: Any) -> pd.DataFrame:
+    return pd.DataFrame(values)
+
+
+KINDS = [*FRAMES, unnamed, np.asarray, sp.csr_array, sp.csr_matrix]
+
+
+@pytest.mark.parametrize("given", KINDS)
+@pytest.mark.parametrize("trained", KINDS)
+def test_numbers_in_another_kind_of_table_become_the_kind_of_training(trained: Any, given: Any) -> None:
+    train, other = trained(NUMBERS), given(NUMBERS[:2])
+    if {trained, given} <= {*FRAMES, unnamed} and (trained is unnamed) != (given is unnamed):
+        return  # other names
+    again = same_columns(train, as_table(other, name="X_test"), name="X_test")
+    assert sp.issparse(again) == sp.issparse(train)
+    assert (column_names(again) is None) == (column_names(train) is None)
+    if (names := column_names(train)) is not None:
+        assert column_names(again) == names
+    np.testing.assert_array_equal(dense(again), NUMBERS[:2])
+
+
+@pytest.mark.parametrize(
+    ("train", "other"),
+    [
+        (pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]}), np.ones((2, 2))),
+        (np.ones((2, 2)), pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]})),
+        (pd.DataFrame({"a": [1.0, 2.0]}), np.array([["x"], ["y"]], dtype=object)),
+        (sp.csr_array(np.eye(2)), pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]})),
+    ],
+)
+def test_tables_of_two_kinds_that_are_no_numbers_are_refused(train: Any, other: Any) -> None:
+    with pytest.raises(UnsupportedFeatures, match=r"X_train is an? .* and X_test an? .*one kind of table"):
+        same_columns(as_table(train, name="X_train"), as_table(other, name="X_test"), name="X_test")
+
+
 def test_texts_and_numbers_are_not_the_same_columns() -> None:
     with pytest.raises(ShapeMismatch, match=r"\(2,\)"):
         same_columns(as_table(["a", "b"], name="X_train"), np.ones((2, 1)), name="X_test")

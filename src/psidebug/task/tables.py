@@ -101,7 +101,10 @@ def column_names(table: Table) -> list[str] | None:
 
 
 def same_columns(train: Table, other: Table, *, name: str) -> Table:
-    """The other table with its columns in the order of training; they must be the same columns."""
+    """The other table with its columns in the order of training; they must be the same columns.
+
+    Of two kinds of tables one at least has no names: its columns are those of the other, in their order.
+    """
     train_names, other_names = column_names(train), column_names(other)
     if train_names is not None and other_names is not None:
         if set(train_names) != set(other_names):
@@ -117,7 +120,34 @@ def same_columns(train: Table, other: Table, *, name: str) -> Table:
         raise ShapeMismatch(
             f"{name} has shape {tuple(other.shape)}, X_train has {tuple(train.shape)}: the columns must be the same."
         )
-    return other
+    return other if _kind(train) == _kind(other) else _as_kind_of(train, other, name)
+
+
+def _kind(table: Table) -> str:
+    """What it is called."""
+    return "a data frame" if is_frame(table) else "a sparse matrix" if sp.issparse(table) else "an array"
+
+
+def _as_kind_of(train: Table, other: Table, name: str) -> Table:
+    """The other table as a data frame, a sparse matrix or an array, whichever training is; all must be numbers."""
+    values = np.asarray(other.toarray() if sp.issparse(other) else other)
+    if values.dtype.kind not in "fiub" or not (
+        all(kind.is_numeric() or kind == nw.Boolean for kind in nw.from_native(train, eager_only=True).schema.dtypes())
+        if is_frame(train)
+        else train.dtype.kind in "fiub"
+    ):
+        raise UnsupportedFeatures(
+            f"X_train is {_kind(train)} and {name} {_kind(other)}, and not all columns are numbers. Give both in one "
+            f"kind of table, so that it is known which column is which."
+        )
+    if sp.issparse(train):
+        return sp.csr_array(values) if isinstance(train, sp.sparray) else sp.csr_matrix(values)
+    if not is_frame(train):
+        return values
+    library = library_of(train)
+    if library.__name__ == "pandas":
+        return library.DataFrame(values, columns=train.columns)  # names may be numbers
+    return frame_like(dict(zip(column_names(train) or (), values.T, strict=True)), train)
 
 
 def take(table: Table, positions: npt.NDArray[np.intp]) -> Table:
