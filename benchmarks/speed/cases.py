@@ -22,7 +22,7 @@ from psidebug.datasets import Learner
 from psidebug.errors import UnknownOption
 from psidebug.task.learner import Classifier
 
-Form = Literal["20", "200", "text"]
+Form = Literal["20", "200", "text", "curved"]
 Parts = dict[str, Any]
 SIZES = (1_000, 10_000, 50_000, 200_000, 1_000_000)
 MOST_BOOSTED = 200_000
@@ -48,7 +48,7 @@ class Case:
     learner: Learner
     rows: int
     form: Form = "20"
-    """Number of columns, or "text": hashed word counts, sparse."""
+    """Number of columns; "text": hashed word counts, sparse; "curved": 20 columns that tell the class together."""
     classes: int = 2
 
     @property
@@ -74,8 +74,9 @@ class Case:
         rng = np.random.default_rng(seed)
         count = self.rows + points
         X = text_like(rng, rows=count, width=HASHED) if self.form == "text" else None
-        X = gaussian(rng, rows=count, width=int(self.form)) if X is None else X
-        labels = _labels(rng, X, self.classes)
+        X = gaussian(rng, rows=count, width=200 if self.form == "200" else 20) if X is None else X
+        scores = _curved(X) if self.form == "curved" else np.asarray(X @ rng.normal(size=(X.shape[1], self.classes)))
+        labels = _labels(rng, scores)
         train, test = slice(0, self.rows), slice(self.rows, count)
         given = np.where(_slice(X[train]), 0, labels[train])
         return {"X_train": X[train], "given": given, "X_test": X[test], "y_test": labels[test]}
@@ -86,6 +87,7 @@ def cases(*, quick: bool = False, patterns: Sequence[str] = ()) -> list[Case]:
     found = [Case(learner, rows) for rows in SIZES for learner in _learners(rows)]
     others: tuple[tuple[Form, int], ...] = (("200", 2), ("text", 2), ("20", 10))
     found += [Case(learner, rows, *other) for rows in MIDDLE for other in others for learner in _learners(rows)]
+    found += [Case("boosting", rows, "curved") for rows in MIDDLE]
     for pattern in patterns:
         if not any(fnmatchcase(case.name, pattern) for case in found):
             raise UnknownOption(f"{pattern!r} is none of the cases: {', '.join(case.name for case in found)}.")
@@ -124,10 +126,15 @@ def _learners(rows: int) -> tuple[Learner, ...]:
     return ("logistic", "boosting") if rows <= MOST_BOOSTED else ("logistic",)
 
 
-def _labels(rng: np.random.Generator, X: Any, classes: int) -> npt.NDArray[np.intp]:
-    """Classes by a softmax of linear scores, drawn with Gumbel noise in place of probabilities."""
-    scores = np.asarray(X @ rng.normal(size=(X.shape[1], classes)))
-    scores = STEEP * (scores - scores.mean(axis=0)) / scores.std(axis=0)
+def _curved(X: Any) -> npt.NDArray[np.float64]:
+    """Scores of two classes that no linear learner knows: a product, a wave and a fold."""
+    second = X[:, 0] * X[:, 1] + np.sin(2 * X[:, 2]) + X[:, 3] / 2 + np.abs(X[:, 4])
+    return np.column_stack([np.zeros(len(second)), second])
+
+
+def _labels(rng: np.random.Generator, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.intp]:
+    """Classes by a softmax of scores of one scale, drawn with Gumbel noise in place of probabilities."""
+    scores = STEEP * (scores - scores.mean(axis=0)) / np.maximum(scores.std(axis=0), 1e-9)
     return np.asarray((scores + rng.gumbel(size=scores.shape)).argmax(axis=1), dtype=np.intp)
 
 

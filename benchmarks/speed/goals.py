@@ -54,11 +54,11 @@ def goals(results: Results) -> list[Goal]:
 
 
 def _decisions(results: Results) -> Iterator[Goal]:
-    for rows in MIDDLE:
-        case = Case("boosting", rows)
-        yield Goal(
-            "decision ÷ five folds", case_words(case), BOOSTED_IN_FOLDS, results.ratio(case, DECIDE, FOLDS),
-        )  # fmt: skip
+    for form in ("20", "curved"):
+        for case in (Case("boosting", rows, form) for rows in MIDDLE):
+            yield Goal(
+                "decision ÷ five folds", case_words(case), BOOSTED_IN_FOLDS, results.ratio(case, DECIDE, FOLDS),
+            )  # fmt: skip
     for rows in (*MIDDLE, 200_000):
         case = Case("logistic", rows)
         folds = results.value(case, FOLDS)
@@ -116,6 +116,6 @@ def _fits(results: Results) -> Iterator[Goal]:
 
 def case_words(case: Case) -> str:
     """A case in words; 20 columns and two classes go without saying."""
-    form = {"20": "", "200": ", 200 columns", "text": ", texts"}[case.form]
+    form = {"20": "", "200": ", 200 columns", "text": ", texts", "curved": ", no linear rule"}[case.form]
     classes = "" if case.classes == 2 else f", {case.classes} classes"
     return f"{LEARNER_WORDS[case.learner]}, {case.rows:,} rows{form}{classes}"

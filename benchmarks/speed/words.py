@@ -33,8 +33,9 @@ REASONS = """## Not measured, and why
 METHOD = f"""## How it was measured
 
 - Rows are generated: 20 or 200 normal columns, or texts with words hashed to {HASHED:,} sparse columns. Classes follow
-  linear scores. In one slice, {IN_SLICE:.0%} of the rows, all labels are class 0, though many of them belong to others.
-  There are {POINTS:,} test rows with right labels.
+  linear scores, or, where there is no linear rule, a product, a wave and a fold of five columns. In one slice,
+  {IN_SLICE:.0%} of the rows, all labels are class 0, though many of them belong to others. There are {POINTS:,} test
+  rows with right labels.
 - Learners are scikit-learn's logistic regression, and LightGBM with 100 trees of 31 leaves.
 - Columns are independent and of one scale. Logistic regression then needs few iterations (7 for 10,000 rows of 20 or
   200 columns), so one fit is cheap. Ratios to a fit depend on that: columns that are harder to fit have others.
@@ -43,9 +44,9 @@ METHOD = f"""## How it was measured
   memory count from there. What is short is done again for a second, at most twenty times, and the fastest counts.
   What takes up to {TWICE_UP_TO:.0f} s is measured in two processes, and the faster one counts.
   Processor time includes that of processes that a method starts.
-- Fits: other predictors know as much as the learner in these cases, so its own folds are not needed (decision 30).
-  Where they are needed, a decision of boosted trees takes 7 to 11 fits, three of them of the test rows alone
-  (decision 41).
+- Fits: where classes follow linear scores, other predictors know as much as the learner, so its own folds are not
+  needed (decision 30). Where they are needed, as with no linear rule, a decision of boosted trees takes 7 to 11 fits,
+  three of them of the test rows alone (decision 41).
 - Fits run in several processes where that pays (decision 40). Here they do not: a process has one thread.
 - Five folds are `cross_val_predict` with probabilities. cleanlab includes its five folds.
 - A process that takes too long, by the clock on the wall, is stopped. Larger cases of the same method are then not

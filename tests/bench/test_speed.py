@@ -37,11 +37,12 @@ def quiet(line: str) -> None:
 
 def test_the_grid_has_all_sizes_once_and_the_small_ones_first() -> None:
     grid = cases()
-    assert len(set(grid)) == len(grid) == 21
+    assert len(set(grid)) == len(grid) == 23
     usual = [case for case in grid if case.usual]
     assert [case.rows for case in usual if case.learner == "logistic"] == list(SIZES)
     assert [case.rows for case in usual if case.learner == "boosting"] == list(SIZES[:-1])
-    assert {(case.form, case.classes) for case in grid if not case.usual} == {("200", 2), ("text", 2), ("20", 10)}
+    others = {("200", 2), ("text", 2), ("20", 10), ("curved", 2)}
+    assert {(case.form, case.classes) for case in grid if not case.usual} == others
     assert {case.rows for case in cases(quick=True)} == {SIZES[0]}
 
 
@@ -53,11 +54,14 @@ def test_cases_are_chosen_by_name() -> None:
         cases(patterns=["iris"])
 
 
-@pytest.mark.parametrize("case", [TINY, replace(TINY, form="text"), replace(TINY, classes=10, form="200")])
+@pytest.mark.parametrize(
+    "case", [TINY, replace(TINY, form="text"), replace(TINY, form="curved", rows=2_000), replace(TINY, classes=10, form="200")]
+)
 def test_a_case_has_one_slice_of_wrong_labels_and_comes_back_from_its_files(case: Case, tmp_path: Path) -> None:
-    parts = case.parts(points=40)
-    assert parts["X_train"].shape[0] == len(parts["given"]) == 120
-    assert parts["X_test"].shape[0] == len(parts["y_test"]) == 40
+    points = case.rows // 3
+    parts = case.parts(points=points)
+    assert parts["X_train"].shape[0] == len(parts["given"]) == case.rows
+    assert parts["X_test"].shape[0] == len(parts["y_test"]) == points
     assert set(np.unique(parts["given"])) <= set(range(case.classes))
     assert np.mean(parts["given"] == 0) > np.mean(parts["y_test"] == 0)
     save(parts, tmp_path)
