@@ -55,7 +55,8 @@ def test_cases_are_chosen_by_name() -> None:
 
 
 @pytest.mark.parametrize(
-    "case", [TINY, replace(TINY, form="text"), replace(TINY, form="curved", rows=2_000), replace(TINY, classes=10, form="200")]
+    "case",
+    [TINY, replace(TINY, form="text"), replace(TINY, form="curved", rows=2_000), replace(TINY, classes=10, form="200")],
 )
 def test_a_case_has_one_slice_of_wrong_labels_and_comes_back_from_its_files(case: Case, tmp_path: Path) -> None:
     points = case.rows // 3
