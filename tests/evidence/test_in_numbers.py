@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 from lightgbm import LGBMClassifier
 
-from psidebug.evidence.in_numbers import InNumbers
+from psidebug.evidence.in_numbers import MOST_COLUMNS, InNumbers
 from psidebug.evidence.predictors import FOREST, LINEAR, OWN, Predictors
 from psidebug.evidence.predictors import OWN_ON_TEST as ON_TEST
 from psidebug.task.task import Task
@@ -51,6 +51,15 @@ def test_other_rows_have_the_same_columns() -> None:
     assert found.shape == (5, before.shape[1])
     assert found[:2, :3].tolist() == [[0, 0, 0], [0, 0, 0]], "nobody has seen Rome"
     assert np.isnan(found[:, 3]).all(), "an age that is no number"
+
+
+def test_of_many_columns_the_most_frequent_values_are_told() -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.choice(list("aaaaabbbccd"), size=(60, 150)))
+    numbers = InNumbers.of(table)
+    assert numbers is not None
+    assert numbers(table).shape[1] <= MOST_COLUMNS
+    assert numbers.categories[table.columns[0]] == tuple(table[0].value_counts().index[:2])
 
 
 @pytest.mark.parametrize("table", [sp.eye_array(9, format="csr"), np.array(["a text"] * 9), TABLE[["note"]]])

@@ -20,6 +20,8 @@ from psidebug.task.tables import Table
 
 Floats = npt.NDArray[np.float64]
 DAY = np.timedelta64(1, "D")
+MOST_COLUMNS = 300
+"""Of 0 and 1, for all categories together, unless these are more."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,9 @@ class InNumbers:
     def of(cls, table: Table) -> InNumbers | None:
         """As the rows of this table are; None if it has no columns to tell."""
         described = columns(table)
-        kept = {each.name: _frequent(each) for each in described if not (each.numeric or each.dated)}
+        named = [each for each in described if not (each.numeric or each.dated)]
+        most = min(policy.MOST_VALUES, max(1, MOST_COLUMNS // max(1, len(named))))
+        kept = {each.name: _frequent(each, most) for each in named}
         return cls(kept) if any(kept.get(each.name, True) for each in described) else None
 
     def __call__(self, table: Table) -> Floats:
@@ -51,9 +55,9 @@ class InNumbers:
         return np.where(np.isfinite(numbers), numbers, np.nan)[:, None]
 
 
-def _frequent(column: Column) -> tuple[Any, ...]:
+def _frequent(column: Column, most: int) -> tuple[Any, ...]:
     codes, distinct = coded(column.values)
     counts = np.bincount(codes[codes >= 0], minlength=len(distinct))
-    order = np.argsort(-counts, kind="stable")[: policy.MOST_VALUES]
+    order = np.argsort(-counts, kind="stable")[:most]
     values = list(distinct)
     return tuple(values[each] for each in order if counts[each] >= policy.LEAST_ROWS)
