@@ -96,6 +96,7 @@ def _dies(process: int) -> int:
     return 1
 
 
+@pytest.mark.thorough
 def test_the_work_of_a_process_that_dies_is_done_here() -> None:
     assert list(Processes(2).map(_dies, [os.getpid()] * 2)) == [1, 1]
 
@@ -104,6 +105,7 @@ def _lock_from(process: int) -> tuple[bool, Any]:
     return process == os.getpid(), threading.Lock()
 
 
+@pytest.mark.thorough
 def test_what_cannot_come_back_is_done_here() -> None:
     answers = list(Processes(2).map(_lock_from, [os.getpid()] * 20))
     assert [at_home for at_home, _ in answers] == [True] * 20
@@ -113,6 +115,7 @@ def _process(_: Any) -> int:
     return os.getpid()
 
 
+@pytest.mark.thorough
 def test_who_configures_joblib_does_not_decide_where_fits_run() -> None:
     with joblib.parallel_config(backend="threading"):
         assert os.getpid() not in set(Processes(2).map(_process, range(4)))
@@ -143,6 +146,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no forks")
 def test_a_fork_does_not_wait_for_the_workers_of_its_parent(tmp_path: Path) -> None:
     (tmp_path / "forked.py").write_text(FORKED)
