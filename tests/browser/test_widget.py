@@ -31,6 +31,8 @@ def test_a_reviewer_in_jupyter_decides_by_keys_alone(chromium: Browser, saved_ru
         page, asked = context.new_page(), list[str]()
         page.on("request", lambda request: asked.append(request.url))
         page.goto(address.format("look.ipynb"))
+        # Before its kernel is there, JupyterLab forgets what it is asked to run.
+        expect(page.get_by_role("button", name="| Idle")).to_be_visible(timeout=120_000)
         page.locator(".jp-CodeCell .cm-content").first.click()
         page.keyboard.press("Shift+Enter")
         widget = page.get_by_role("group", name="Review of suspected labels")
