@@ -83,7 +83,7 @@ class Predictors:
 
     @classmethod
     def of(cls, task: Task, trainer: Trainer, folds: Folds | None = None) -> Predictors:
-        """The user's learner twice, and two plain ones if the features are numbers."""
+        """The user's learner twice, and two plain ones if the features are numbers, or can be told in numbers."""
         train, test = _matrix(task.seen.train), _matrix(task.seen.test)
         if train is None or test is None or train.shape[1] != test.shape[1]:
             train = test = None
