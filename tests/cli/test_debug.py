@@ -161,6 +161,7 @@ main()
 
 
 @pytest.mark.parametrize("before", ["nothing", "a run of the same data"])
+@pytest.mark.thorough
 def test_a_kill_in_the_midst_of_writing_leaves_the_old_run_or_none(folder: Path, before: str) -> None:
     if before != "nothing":
         assert psi(*DEBUG, folder=folder).code == 0

@@ -143,6 +143,7 @@ def test_a_project_does_not_write_outside_of_its_folder(tmp_path: Path, command:
     assert [each.name for each in outside.iterdir()] == ["precious"]
 
 
+@pytest.mark.thorough
 def test_a_place_inside_of_the_project_is_taken_and_the_environment_may_name_any(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -176,6 +176,7 @@ class Choosy(LogisticRegression):  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.thorough
 def test_a_world_in_which_the_learner_fails_is_named(planted: Planted, workers: int) -> None:
     rows = [f"row-{i}" for i in range(120)]
     task = Task.of(Choosy(), planted.X_train, planted.y_train, planted.X_test, planted.y_test, rows=rows)

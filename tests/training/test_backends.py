@@ -59,6 +59,7 @@ def test_of_several_threads_the_last_one_takes_the_variable_away(
     assert os.environ.get("PYTHONSAFEPATH") == before
 
 
+@pytest.mark.thorough
 def test_processes_have_the_configuration_of_scikit_learn() -> None:
     with config_context(transform_output="pandas"):
         assert list(Processes(2).map(_option, ["transform_output"] * 2)) == ["pandas"] * 2
