@@ -10,7 +10,8 @@ ABOUT = """# How fast Psi is
 
 `psi bench speed` makes this page, its picture and the file of results. Every figure is processor time, with one thread.
 Psi has three efforts. *rank* orders the suspects. *decide* also says what to correct. *prove* also proves it by
-retraining, with controls. The times of one case are of one machine and one run: compare ratios, not seconds.
+retraining, with controls. In one case the times of one fit, five folds, Psi, influence and BoostIn are of one machine
+and one run: compare ratios, not seconds. Those of the other rivals are of an earlier run (see the last lines).
 """
 PICTURE = """![Processor time against training rows for one fit, five folds, Psi and its rivals](images/speed.svg)
 """
